@@ -152,7 +152,7 @@ class Layer:
 
 
 class Convolution:
-    """GCN, GraphSAGE, Cheby (K = 2) and GIN: L layers, most of which read neighbours, a relu between two of them."""
+    """GCN, GraphSAGE, Cheby (K = 2) and GIN: L layers, most of which read neighbours, with a relu in between."""
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]], operator: Operator, layers: Sequence[Layer]) -> None:
         """Take one table for each layer that reads neighbours."""
@@ -295,7 +295,7 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
 
 
 def _perceptrons(tensors: Mapping[str, NDArray[Any]]) -> list[Layer]:
-    """Return the layers of GIN, two for each perceptron: x W1 of the sum of neighbours and 1 + ε times the node, and W2."""
+    """Return the layers of GIN, two for each perceptron: W1 of the neighbours' sum and (1 + ε) x, then W2."""
     layers: list[Layer] = []
     while f"convs.{len(layers) // 2}.nn.lins.0.weight" in tensors or not layers:
         prefix = f"convs.{len(layers) // 2}."

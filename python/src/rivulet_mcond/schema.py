@@ -118,8 +118,8 @@ class Schema:
                 part[feature.categories.index(kind)] = 1
             elif feature.of and feature.of != kind:
                 if values.get(feature.name) is not None:
-                    detail = f"it is a feature of nodes of the type {feature.of}, and the node is of the type {kind}"
-                    raise _fault("feature_type", feature.name, detail)
+                    detail = "it is a feature of nodes of the type {}, and the node is of the type {}"
+                    raise _fault("feature_type", feature.name, detail.format(feature.of, kind))
                 if feature.missing != "zero":
                     part[: len(feature.mean)] = feature.mean
             elif not self._put(part, feature, values):

@@ -290,7 +290,7 @@ def inception(out):
     net = nn.Module()
     net.lins, net.lin = nn.ModuleList(nn.Linear(6, 5) for _ in range(3)), nn.Linear(15, 3)
     hops = SIGN(2)(Data(x=x, edge_index=edge_index, num_nodes=9))
-    hidden = [lin(of).relu() for lin, of in zip(net.lins, (hops.x, hops.x1, hops.x2))]
+    hidden = [lin(of).relu() for lin, of in zip(net.lins, (hops.x, hops.x1, hops.x2), strict=True)]
     tensors = {"adj": torch.from_numpy(adj), "x": x, "answers.sign": net.lin(torch.cat(hidden, 1)).detach()}
     tensors |= {f"sign.{key}": value.contiguous() for key, value in net.state_dict().items()}
     save_file(tensors, os.path.join(out, "sign.safetensors"))
@@ -305,7 +305,11 @@ def hetero(out):
     data = HeteroData()
     for name, n in sizes.items():
         data[name].x = torch.ones(n, 1) if name == "shop" else torch.randn(n, widths[name])
-    for source, kind, target in (("user", "buys", "item"), ("shop", "sells", "item"), ("user", "follows", "user")):
+    for source, kind, target in (
+        ("user", "buys", "item"),
+        ("shop", "sells", "item"),
+        ("user", "follows", "user"),
+    ):
         adj = rng.random((sizes[source], sizes[target])) < 0.4
         adj[0] = False  # a node that leads nowhere
         if source == target:
@@ -336,7 +340,7 @@ def hetero(out):
     # relations in the order of a table with directions: of each type the edges of a node, then those to it
     tables = (("user", "buys", "item"), ("user", "follows", "user"), ("shop", "sells", "item"))
     kinds = [(*of, side) for of in tables for side in (0, 1)]
-    start = dict(zip(sizes, np.cumsum([0, *sizes.values()])))
+    start = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1], strict=True))
     index, types = [], []
     for r, (source, kind, target, side) in enumerate(kinds):
         at = data[source, kind, target].edge_index + torch.tensor([[start[source]], [start[target]]])
