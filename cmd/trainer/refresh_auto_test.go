@@ -24,7 +24,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	}
 	half, arrivals, labels := halvedBy(d)
 	dir := files(t, half, arrivals, labels)
-	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 18 --models auto --own auto --hidden 8 "+
+	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 18 --models auto --own auto --hidden 4 "+
 		"--means=false --seed 3")
 	first := mustRead(t, dir+"/first").Manifest
 	served := func(m *artifact.Manifest) artifact.ModelInfo {
@@ -51,7 +51,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 		t.Errorf("the expert was not fitted anew: %+v", served(m).Own)
 	}
 	mustRun(t, dir, "train --costs=false --data {}/later --out {}/anew --nodes 18 --models "+m.DefaultModel+
-		" --own auto --hidden 8 --means=false --seed 3")
+		" --own auto --hidden 4 --means=false --seed 3")
 	anew := mustRead(t, dir+"/anew")
 	later, err := dataset.Open(filepath.Join(dir, "later"), dataset.OpenOptions{})
 	if err != nil {

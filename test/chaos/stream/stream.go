@@ -73,14 +73,13 @@ var All = []Kind{
 }
 
 // Kinds returns the streams that were asked for. In every second one edges come as records of their own: in the first
-// and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, or new
-// rows alone in a stream that grows, with seeds 1, 4, 5, 8 and so on. Programs of another commit may not know such
-// edges.
+// and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, or, with
+// Row, new rows alone in a stream that grows. Programs of another commit may not know such edges.
 func Kinds(o world.Options) (some []Kind) {
 	for i, k := range All {
 		if k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1; k.Apart {
 			k.Update = "predict"
-			if k.Growth && o.Seed/2%2 == 0 {
+			if k.Growth && o.Row {
 				k.Update = "row"
 			}
 		}
