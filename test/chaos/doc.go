@@ -24,8 +24,9 @@
 // apart, before and after them in a random order. Of six such arrivals, four are complete in time, one has an
 // edge_count that is too high by one, and one may have edges that come too late. Every second of these arrivals and its
 // edges are rows of two tables, topics of their own that the consumers repartition: each edge comes under the ids of
-// both its ends. Arrivals are updated for 8 s (attach.update_age): predicted again (attach.update predict), or, with
-// -row in a stream that grows, given another row alone. In streams that no refresh reads, two ids a second are predicted, get edges late, and are then forgotten, by a tombstone or by a record that says so.
+// both its ends. In a stream that does not grow, arrivals are updated for 8 s (attach.update_age): a late edge has them
+// predicted again (attach.update predict). -update says what streams that grow do. In streams that no refresh reads, two
+// ids a second are predicted, get edges late, and are then forgotten, by a tombstone or by a record that says so.
 //
 //	main.go              flags, and the two commands
 //	asks.go              rivulet serve and the live page, asked while faults happen

@@ -42,8 +42,7 @@ func main() {
 	flag.BoolVar(&o.Sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
 	flag.StringVar(&o.Streams, "streams", "",
 		"run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
-	flag.BoolVar(&o.Row, "row", false,
-		"streams that grow have attach.update row: a late edge gives its arrival another row of M and no prediction")
+	flag.StringVar(&o.Update, "update", "off", "attach.update of streams that grow: off, row or predict")
 	flag.IntVar(&o.repeats, "repeats", 0,
 		"go on until so many repetitions were compared after kills at each moment of a delivery")
 	flag.StringVar(&o.Old, "old", "",

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -73,14 +74,14 @@ var All = []Kind{
 }
 
 // Kinds returns the streams that were asked for. In every second one edges come as records of their own: in the first
-// and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, or, with
-// Row, new rows alone in a stream that grows. Programs of another commit may not know such edges.
+// and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, in a
+// stream that grows if the options say so. Programs of another commit may not know such edges.
 func Kinds(o world.Options) (some []Kind) {
 	for i, k := range All {
 		if k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1; k.Apart {
 			k.Update = "predict"
-			if k.Growth && o.Row {
-				k.Update = "row"
+			if k.Growth {
+				k.Update = cmp.Or(o.Update, "off")
 			}
 		}
 		if strings.Contains(k.String(), o.Streams) {
@@ -154,7 +155,11 @@ func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<-
 	}
 	if k.Apart {
 		topics[s.Topic("nodes")], topics[s.Topic("edges")] = 2, Partitions
-		s.log = edges.NewLog(edges.Options{Wait: EdgeWait, Settle: settle, Age: updateAge})
+		o := edges.Options{Wait: EdgeWait}
+		if k.Update != "off" {
+			o.Settle, o.Age = settle, updateAge
+		}
+		s.log = edges.NewLog(o)
 	}
 	if k.forgets() {
 		s.Forgotten = forget.New(s.Name)
@@ -230,8 +235,10 @@ func (s *Stream) Config(i int, brokers []string, redis, http string) string {
 		more += fmt.Sprintf("labels: {topic: %s, remember: 20000}\n", s.Topic("labels"))
 	}
 	if s.log != nil {
-		attach += fmt.Sprintf(", wait: %v, unmatched: %s, update: %s, settle: %v, update_age: %v", EdgeWait,
-			s.unmatchedPolicy(), s.Update, settle, updateAge)
+		attach += fmt.Sprintf(", wait: %v, unmatched: %s", EdgeWait, s.unmatchedPolicy())
+		if s.Update != "off" {
+			attach += fmt.Sprintf(", update: %s, settle: %v, update_age: %v", s.Update, settle, updateAge)
+		}
 		more += fmt.Sprintf("repartition: {nodes: [%s], edges: [%s]}\n", s.Topic("nodes"), s.Topic("edges"))
 	}
 	if s.Forgotten != nil {
