@@ -19,9 +19,9 @@ type Pipeline struct {
 // processSections are the settings that all pipelines of a process share.
 var processSections = []string{"pipelines", "http", "debug", "traces", "shutdown", "log"}
 
-// Pipelines returns the pipelines of a consumer: its settings with those of each of its files over them, or its
-// settings alone. The error is an [*Error] that lists everything that is wrong, or it says why a file could not be
-// read.
+// Pipelines returns one pipeline for each file that cfg lists: cfg's settings, overridden by the file's. Without files
+// it returns one pipeline with cfg's settings. The error is an [*Error] that lists everything that is wrong, or it says
+// why a file could not be read.
 func Pipelines(cfg Consumer) ([]Pipeline, error) {
 	if len(cfg.Pipelines) == 0 {
 		return []Pipeline{{Settings: cfg}}, nil

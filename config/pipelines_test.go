@@ -23,7 +23,7 @@ func files(t *testing.T, texts map[string]string) string {
 	return strings.Join(paths, ",")
 }
 
-// A pipeline has the settings of its process, from all their sources, under those of its own file.
+// A pipeline's own file overrides the settings of the process, which may come from its file, variables or flags.
 func TestPipelinesOverrideTheirProcess(t *testing.T) {
 	orders := files(t, map[string]string{
 		"orders": "kafka: {group: orders, topics: {arrivals: orders}}\nredis: {prefix: shop}\n"})

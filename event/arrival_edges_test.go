@@ -26,7 +26,7 @@ type edgesCase struct {
 	// mapped is the arrival as JSON of other names, which mapping describes.
 	mapping form.MappingOptions
 	mapped  []string
-	// avroFields are fields that a registry's schema has beside those of ours, as JSON with a comma at the end, and
+	// avroFields are added to our schema to make a registry's, as JSON with a comma at the end, and
 	// avroValues the values of such a record's edges. Our own schema, in which the field refused is absent, writes nothing.
 	avroFields string
 	avroValues map[string]any

@@ -112,7 +112,7 @@ func (f *frozenInception) Nodes() int { return f.tables.Rows }
 //
 //	h⁰ = z    h^{t+1} = out(a·u_t + ã(in h^t)) + in out (a·c) h^{t−1}    logits = relu(p) V + b'
 //
-// h^t has the leading (K+1−t)H columns. The last term is what the arrival sent to its neighbours a hop before.
+// h^t has the leading (K+1−t)H columns. The last term is the arrival's own message, which its neighbours send back.
 func (f *frozenInception) Logits(b *attach.Batch) *graph.Dense { return f.logits(f.arrived(b)) }
 
 // Embeddings are the hidden layer of the arrivals, n×(K+1)H.

@@ -33,7 +33,7 @@ type Schema struct {
 	hash     string
 	tolerant bool
 	typed    int  // the feature that is a node's type; -1: nodes have none
-	table    bool // rows are those of a table, whose nodes may be of any type
+	table    bool // nodes come from a table and may have any type; else they arrive, and need a type with a task
 	// optional reports whether a field without a feature is passed over; nil: none is.
 	optional func(name string) bool
 }

@@ -159,8 +159,8 @@ func (a *Architecture) begun(p *tensor.Set, k int) bool {
 }
 
 // layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
-// are of one shape, and so are those of the second layer of a perceptron. before is the first matrix of the layer
-// before, and becomes that of this one.
+// have one shape; the second layer of a perceptron has a shape of its own. before is the first matrix of the previous
+// layer; layer replaces it by the first matrix of this one.
 func (m *Weights) layer(p *tensor.Set, k int, before *tensor.Tensor) []Layer {
 	a := m.Architecture
 	layers := make([]Layer, a.Linears())

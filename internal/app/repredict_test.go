@@ -155,7 +155,7 @@ func TestRepredictToATopic(t *testing.T) {
 	}
 }
 
-// Where Redis goes away in the middle, predicting again says so and waits; the bits are those of then.
+// If Redis goes away in the middle, repredict reports it and waits. Its predictions have the bits of the first ones.
 func TestRepredictWaitsForRedis(t *testing.T) {
 	same := cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime", "Batch")
 	b := growing(t, 9)

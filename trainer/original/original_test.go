@@ -204,12 +204,12 @@ func close32(t *testing.T, what, id string, got, want []float32) {
 	if len(got) != len(want) {
 		t.Fatalf("%s of %s has %d columns, want %d", what, id, len(got), len(want))
 	}
-	largest := 1.0 // of the row: large terms of a sum may cancel out
+	largest := 0.0 // of the row: large terms of a sum may cancel out
 	for _, v := range want {
 		largest = max(largest, math.Abs(float64(v)))
 	}
 	for k, v := range want {
-		if math.Abs(float64(got[k]-v)) > 4e-5*largest {
+		if math.Abs(float64(got[k]-v)) > 2e-5*(1+largest) {
 			t.Fatalf("%s of %s, column %d: %v, want %v", what, id, k, got[k], v)
 		}
 	}
