@@ -335,8 +335,8 @@ func TestEdgesBetweenNodesOfTAreCounted(t *testing.T) {
 	}
 }
 
-// Edges of their own that say little, or too much: to oneself, twice, to nobody, with types, directions and weights that
-// the version does not read, and what no edge may be. Each is counted, or a dead letter with the reason.
+// Edges of their own that say little, or too much: to oneself, twice, to nobody, with types, directions and weights
+// that the version does not read, and what no edge may be. Each is counted, or a dead letter with the reason.
 func TestOddEdgesOfTheirOwn(t *testing.T) {
 	s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
 	begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)

@@ -26,8 +26,8 @@ type edgesCase struct {
 	// mapped is the arrival as JSON of other names, which mapping describes.
 	mapping form.MappingOptions
 	mapped  []string
-	// avroFields are added to our schema to make a registry's, as JSON with a comma at the end, and
-	// avroValues the values of such a record's edges. Our own schema, in which the field refused is absent, writes nothing.
+	// avroFields are added to our schema to make a registry's, as JSON with a comma at the end, and avroValues the values
+	// of such a record's edges. Our own schema, in which the field refused is absent, writes nothing.
 	avroFields string
 	avroValues map[string]any
 	refused    string

@@ -198,8 +198,8 @@ func checkTerms(t fatal, name string, w *world, e *explain.Explanation, i int, g
 	}
 }
 
-// Section 10: shares of every frozen model add up to its logit with no rest, also where the edges among the arrivals have
-// weights.
+// Section 10: shares of every frozen model add up to its logit with no rest, also where the edges among the arrivals
+// have weights.
 func TestSection10SharesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -233,8 +233,8 @@ func TestSection10SharesAddUp(t *testing.T) {
 	})
 }
 
-// Section 10: a share is how the logit changes with what the arrival reads of one neighbour, its degree held. Of models
-// whose ways back read features alone that is the oracle's derivative, and of SGC the whole difference.
+// Section 10: a share is how the logit changes with what the arrival reads of one neighbour, its degree held. Of
+// models whose ways back read features alone that is the oracle's derivative, and of SGC the whole difference.
 func TestSection10SharesAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

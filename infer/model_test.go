@@ -44,9 +44,10 @@ func TestBuildErrors(t *testing.T) {
 		params []infer.Param
 		want   string
 	}{
-		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, sgc, sign, ssgc`},
-		"no weights":    {"sgc", nil, "building sgc: tensor lin.weight is missing"},
-		"missing":       {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
+		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, ` +
+			"rgcn, rsgc, sage, sgc, sign, ssgc"},
+		"no weights": {"sgc", nil, "building sgc: tensor lin.weight is missing"},
+		"missing":    {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
 		"shape": {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(1, 4))},
 			"tensor lin.bias is 1×4, want 1×3"},
 		"column": {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(3, 1))},

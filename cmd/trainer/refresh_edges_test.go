@@ -77,8 +77,8 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	}
 }
 
-// Edges between nodes that T has, as records of their own: the refreshed graph and its artifact are those of a T that
-// had them from the beginning, byte for byte.
+// Edges between old nodes of T come as records of their own. The refreshed graph and artifact have the bytes of a T
+// that had the edges from the beginning.
 func TestRefreshOfOldEdges(t *testing.T) {
 	whole, _, _ := halved(t)
 	dir := files(t, whole, nil, nil)

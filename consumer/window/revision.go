@@ -25,8 +25,8 @@ import (
 // whoever reads the log.
 //
 // An arrival is released by age, when the records since have more than Bytes, when its id arrives again, and when a
-// record asks to forget its id. In the last two cases a revision that settles is given up: the new arrival's prediction
-// replaces it, or nothing of the id may be predicted any more.
+// record asks to forget its id. In the last two cases a revision that settles is given up: the new arrival's
+// prediction replaces it, or nothing of the id may be predicted any more.
 
 // Update is the setting attach.update: what happens to an arrival that was predicted before one of its edges came.
 type Update string
@@ -175,8 +175,8 @@ func (w *Window) release(a *entry, offset int64, reason int) {
 	}
 }
 
-// void gives up the revision of an id that the record at an offset has let settle, as it would leave behind that record,
-// which is a new arrival of the id or asks to forget it.
+// void gives up the revision of an id that the record at an offset has let settle, as it would leave behind that
+// record, which is a new arrival of the id or asks to forget it.
 func (w *Window) void(id string, offset int64) {
 	for _, r := range slices.Backward(w.revisions) {
 		if r.end != offset {

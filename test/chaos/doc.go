@@ -14,19 +14,20 @@
 // are compressed by another codec. Arrivals come as JSON, Protobuf and Avro, by schemas of a registry, by a mapping,
 // and without features, which are then in a Redis of their own; predictions are JSON, Protobuf and Avro. Each stream
 // has topics and a group of its own; they share the brokers, Redis and the artifacts. A sender writes arrivals at a
-// steady rate, past the proxies, and another one writes some into transactions, which it commits and aborts by turns. A
-// reader, which sees committed records only, reads arrivals, predictions and dead letters. Rows of arrivals live for a
-// shorter time than an arrival takes to come again, so that neighbours come and go all the time. Beside the streams,
+// steady rate, past the proxies, and another one writes some into transactions, which it commits and aborts by turns.
+// A reader, which sees committed records only, reads arrivals, predictions and dead letters. Rows of arrivals live for
+// a shorter time than an arrival takes to come again, so that neighbours come and go all the time. Beside the streams,
 // clients ask rivulet serve and the live page.
 //
 // In two of the streams edges come as records of their own, and arrivals wait for them for 2 s (attach.wait): in the
 // first and third with an odd seed, in the others with an even one. Of four arrivals, three have one to four edges
 // apart, before and after them in a random order. Of six such arrivals, four are complete in time, one has an
-// edge_count that is too high by one, and one may have edges that come too late. Every second of these arrivals and its
-// edges are rows of two tables, topics of their own that the consumers repartition: each edge comes under the ids of
-// both its ends. In a stream that does not grow, arrivals are updated for 8 s (attach.update_age): a late edge has them
-// predicted again (attach.update predict). -update says what streams that grow do. In streams that no refresh reads, two
-// ids a second are predicted, get edges late, and are then forgotten, by a tombstone or by a record that says so.
+// edge_count that is too high by one, and one may have edges that come too late. Every second of these arrivals and
+// its edges are rows of two tables, topics of their own that the consumers repartition: each edge comes under the ids
+// of both its ends. In a stream that does not grow, arrivals are updated for 8 s (attach.update_age): a late edge has
+// them predicted again (attach.update predict). -update says what streams that grow do. In streams that no refresh
+// reads, two ids a second are predicted, get edges late, and are then forgotten, by a tombstone or by a record that
+// says so.
 //
 //	main.go              flags, and the two commands
 //	asks.go              rivulet serve and the live page, asked while faults happen
@@ -111,15 +112,15 @@
 //
 // If edges come as records of their own, package edges says from the log which edges each arrival has, by the rule of
 // docs/edges.md. A complete arrival without arrivals as neighbours must be predicted as `rivulet predict` says of the
-// whole arrival; the oracle judges the rest with the edges that came in time. An arrival may have fewer edges only if a
-// clock, an operator or a deletion may have ended its wait; such arrivals are counted. Exactly once, each edge that no
-// arrival took has one dead letter, and no other edge has one.
+// whole arrival; the oracle judges the rest with the edges that came in time. An arrival may have fewer edges only if
+// a clock, an operator or a deletion may have ended its wait; such arrivals are counted. Exactly once, each edge that
+// no arrival took has one dead letter, and no other edge has one.
 //
 // The same log says which revisions each arrival has, and with which edges. None is lost, none comes before the one
-// with a lower number, none is doubled exactly once, and each has the bits of its edges. Near a cut their number is not
-// known, but the last one has all edges. A row that is solved anew without a prediction is looked for in Redis: it must
-// be that of the arrival's edges by the log. Each edge of the table is on the topic of arrivals once under each of its
-// ends; the ledger sees the same of the table of nodes.
+// with a lower number, none is doubled exactly once, and each has the bits of its edges. Near a cut their number is
+// not known, but the last one has all edges. A row that is solved anew without a prediction is looked for in Redis: it
+// must be that of the arrival's edges by the log. Each edge of the table is on the topic of arrivals once under each
+// of its ends; the ledger sees the same of the table of nodes.
 //
 // An id that is forgotten has a tombstone (exactly once, a single one) and no prediction behind it. An arrival behind
 // the record that asks to forget the id, in its partition, does not find the id. When that record is committed, no key

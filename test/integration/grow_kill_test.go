@@ -45,7 +45,8 @@ func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
 }
 
 // besideEachOther trains an artifact, and runs the cases at once: sessions of killed consumers are waited for.
-func besideEachOther(t *testing.T, broker *harness.Broker, run func(*world, *artifact.Bundle, string), cases ...string) {
+func besideEachOther(t *testing.T, broker *harness.Broker, run func(*world, *artifact.Bundle, string),
+	cases ...string) {
 	w := newServices(t, broker)
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
 	w.run("trainer", "train", "--costs=false", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")

@@ -143,7 +143,8 @@ func text(batch ptrace.Span, stages []ptrace.Span) string {
 // The collector takes the consumer's spans: one of the batch, linked to the sampled arrival's trace, and below it one
 // of each stage in their order, which end with the batch. The prediction carries the arrival's trace on.
 func TestTheCollectorTakesTheSpans(t *testing.T) {
-	const traceID, traceparent = "1af7651916cd43dd8448eb211c80319c", "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	const traceID = "1af7651916cd43dd8448eb211c80319c"
+	const traceparent = "00-" + traceID + "-b7ad6b7169203331-01"
 	data, artifact := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "artifact")
 	for _, cmd := range []*exec.Cmd{program(t, "rivulet", "generate", "--preset", "small", "--out", data),
 		program(t, "trainer", "train", "--data", data, "--costs=false", "--out", artifact)} {
@@ -214,7 +215,8 @@ func TestTheCollectorTakesTheSpans(t *testing.T) {
 		}
 	}
 	if len(all) != len(stages)+1 || end != batch.EndTimestamp() {
-		t.Errorf("%d spans, %d of stages, which end at %v, and the batch at %v", len(all), len(stages), end, batch.EndTimestamp())
+		t.Errorf("%d spans, %d of stages, which end at %v, and the batch at %v", len(all), len(stages), end,
+			batch.EndTimestamp())
 	}
 	if batch.Kind() != ptrace.SpanKindConsumer || batch.Links().Len() != 1 ||
 		batch.Links().At(0).TraceID().String() != traceID {
