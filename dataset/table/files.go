@@ -50,7 +50,7 @@ type Source struct {
 	Files []string // by name
 	open  Opener
 	form  TextForm
-	types *typed // nil: a table of nodes of one type, or of edges
+	types *typeColumns // nil: a table of nodes of one type, or of edges
 }
 
 // Named finds the files of a table by its path: a file, or a directory of files.

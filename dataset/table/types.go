@@ -99,8 +99,8 @@ func inlineNodeTables(content []byte) ([]byte, error) {
 	return content, nil
 }
 
-// typed describes the columns of the tables of several types of nodes.
-type typed struct {
+// typeColumns describes the columns of the tables of several types of nodes.
+type typeColumns struct {
 	names       []string            // of all tables' columns together
 	categorical []bool              // of each of them
 	of          map[string]string   // the type whose nodes have a column; columns that all types share have none
@@ -111,7 +111,7 @@ type typed struct {
 // column [NodeType]. Columns of one name in several tables become columns of their own, user.age and item.age, unless
 // they have a meaning of their own, such as id, label and split.
 func TypedNodes(t Settings, kinds []Kind) (Source, error) {
-	of := &typed{names: []string{NodeType}, categorical: []bool{true}, of: map[string]string{},
+	of := &typeColumns{names: []string{NodeType}, categorical: []bool{true}, of: map[string]string{},
 		columns: map[string][]string{}}
 	out := Source{types: of}
 	opens, typeOf := map[string]Opener{}, map[string]string{}
@@ -195,8 +195,8 @@ func (t Settings) shared(name string) bool {
 }
 
 // view shows a table of one type with the columns of all.
-func (of *typed) view(file File, kind string) File {
-	v := &typedFile{view: view{File: file, names: of.names, values: make([]Cell, len(of.names))}, of: of}
+func (of *typeColumns) view(file File, kind string) File {
+	v := &typeFile{view: view{File: file, names: of.names, values: make([]Cell, len(of.names))}, of: of}
 	v.values[0] = Cell{Kind: Text, Text: kind}
 	for _, name := range of.names {
 		v.from = append(v.from, slices.Index(of.columns[kind], name))
@@ -204,13 +204,13 @@ func (of *typed) view(file File, kind string) File {
 	return v
 }
 
-// typedFile is a table of one type with the columns of all types.
-type typedFile struct {
+// typeFile is a table of one type with the columns of all types.
+type typeFile struct {
 	view
-	of *typed
+	of *typeColumns
 }
 
-func (v *typedFile) Categorical(column int) bool { return v.of.categorical[column] }
+func (v *typeFile) Categorical(column int) bool { return v.of.categorical[column] }
 
 // ColumnTypes returns the type whose nodes have a column, by the column's name; nil: nodes are of one type.
 func (s *Stream) ColumnTypes() map[string]string {

@@ -84,11 +84,11 @@ func Plain() []*Architecture {
 // Convolving are the names of the architectures whose layers all read neighbours, in order. Models of two such layers
 // can be made frozen by cluster means (docs/algorithm.md, section 5, last part).
 func Convolving() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.meets() })
+	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.allConvolve() })
 }
 
-// meets reports whether all layers read neighbours.
-func (a *Architecture) meets() bool { return a.Convolves() && a.Linears() == 1 }
+// allConvolve reports whether all layers read neighbours.
+func (a *Architecture) allConvolve() bool { return a.Convolves() && a.Linears() == 1 }
 
 // Linears is the number of [Weights.Layers] that a layer of the architecture is: 2 where it is a perceptron.
 func (a *Architecture) Linears() int {
@@ -112,7 +112,7 @@ func Lookup(name string) (*Architecture, error) {
 func Operators() []*Operator {
 	var out []*Operator
 	for _, a := range architectures {
-		if a.meets() && !slices.Contains(out, a.Operator) {
+		if a.allConvolve() && !slices.Contains(out, a.Operator) {
 			out = append(out, a.Operator)
 		}
 	}

@@ -39,9 +39,9 @@ func NodeTypesOf(s *schema.Schema, by *graph.Bins) *NodeTypes {
 	for k := range s.Features() {
 		f := &s.Features()[k]
 		if f.Arriving != nil {
-			out = &NodeTypes{Blocks: map[string]Block{}, Task: named.Replace(strings.Join(f.Arriving, " and "))}
+			out = &NodeTypes{Blocks: map[string]Block{}, Task: heteroNames.Replace(strings.Join(f.Arriving, " and "))}
 			for p, name := range f.Categories {
-				out.Blocks[named.Replace(name)] = Block{Bias: f.Start() + p}
+				out.Blocks[heteroNames.Replace(name)] = Block{Bias: f.Start() + p}
 			}
 		}
 	}
@@ -50,12 +50,12 @@ func NodeTypesOf(s *schema.Schema, by *graph.Bins) *NodeTypes {
 	}
 	for k := range s.Features() {
 		f := &s.Features()[k]
-		if b := out.Blocks[named.Replace(f.Of)]; f.Of != "" {
+		if b := out.Blocks[heteroNames.Replace(f.Of)]; f.Of != "" {
 			if b.width() == 0 {
 				b.From = f.Start()
 			}
 			b.To = f.Start() + f.Width()
-			out.Blocks[named.Replace(f.Of)] = b
+			out.Blocks[heteroNames.Replace(f.Of)] = b
 		}
 	}
 	if by != nil {
@@ -75,8 +75,8 @@ func (t *NodeTypes) relations() int {
 	return len(t.Edges)
 }
 
-// named are the characters of names that to_hetero replaces.
-var named = strings.NewReplacer(" ", "_", "-", "_", ":", "_", ".", "_")
+// heteroNames replaces the characters that to_hetero replaces in the names of types.
+var heteroNames = strings.NewReplacer(" ", "_", "-", "_", ":", "_", ".", "_")
 
 // heteroConv finds a layer of to_hetero, by a type of edges: conv1.user__buys__item.lin_l.weight.
 var heteroConv = regexp.MustCompile(`^(.*?)\.?([^.]+)__([^.]+)__([^.]+)\.(lin_l\.weight|lin_l\.bias|lin_r\.weight)$`)
@@ -90,7 +90,7 @@ func (e edge) String() string { return e.source + "__" + e.kind + "__" + e.targe
 // are the edges of buys the other way.
 func (t *NodeTypes) relation(e edge) (int, error) {
 	for k, name := range t.Edges {
-		name = named.Replace(name)
+		name = heteroNames.Replace(name)
 		back := e.kind == "rev_"+name
 		switch {
 		case e.kind != name && !back:

@@ -25,8 +25,8 @@ func (s *Stream) unmatchedPolicy() string {
 
 // origin is where a prediction of a stream whose arrivals wait for edges comes from.
 type origin struct {
-	revised
-	says uint64 // a hash of what it says
+	answerKey
+	says uint64 // a hash of the prediction
 }
 
 // counts tells what became of the arrivals of a stream, and of their edges.
@@ -54,7 +54,7 @@ func (s *Stream) resolve(stepped func(time.Time) bool) (said []oracle.Said, c co
 	}
 	for i, p := range s.said {
 		w := s.origins[i]
-		sets := s.setsOf(w.revised)
+		sets := s.setsOf(w.answerKey)
 		if sets == nil {
 			continue // the ledger tells that there is no such arrival
 		}

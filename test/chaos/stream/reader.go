@@ -141,7 +141,7 @@ func (s *Stream) remember(at ledger.Place, a *ledger.Answer, p *event.Prediction
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.log != nil {
-		s.origins = append(s.origins, origin{revised{at, p.Revision}, xxhash.Sum64String(harness.Says(p))})
+		s.origins = append(s.origins, origin{answerKey{at, p.Revision}, xxhash.Sum64String(harness.Says(p))})
 	}
 	s.said = append(s.said, oracle.Said{Stream: s.Kind.String(), Place: fmt.Sprintf("%v", at), ID: strings.Clone(p.ID),
 		Version: a.Version, Numbers: oracle.Numbers(p), Known: p.Known, Arrivals: p.Arrivals, Unknown: p.Unknown,

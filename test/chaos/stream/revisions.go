@@ -11,8 +11,8 @@ import (
 	"rivulet/test/chaos/oracle"
 )
 
-// revised is a prediction of the arrival at a place: its first one (0), or a revision (2 and on).
-type revised struct {
+// answerKey names a prediction of the arrival at a place: its first one (0), or a revision (2 and on).
+type answerKey struct {
 	at     ledger.Place
 	number int
 }
@@ -25,8 +25,8 @@ func (s *Stream) noteRevision(at ledger.Place, a *ledger.Answer, p *event.Predic
 		s.Forgotten.Predicted(p.ID)
 	}
 	s.mu.Lock()
-	s.revised[revised{at, p.Revision}]++
-	behind := p.Revision == 2 || s.revised[revised{at, p.Revision - 1}] > 0
+	s.revised[answerKey{at, p.Revision}]++
+	behind := p.Revision == 2 || s.revised[answerKey{at, p.Revision - 1}] > 0
 	s.mu.Unlock()
 	s.remember(at, a, p)
 	switch {
@@ -39,7 +39,7 @@ func (s *Stream) noteRevision(at ledger.Place, a *ledger.Answer, p *event.Predic
 }
 
 // setsOf returns the sets of neighbours that a prediction may have.
-func (s *Stream) setsOf(of revised) *edges.Sets {
+func (s *Stream) setsOf(of answerKey) *edges.Sets {
 	if of.number == 0 {
 		return s.log.Sets(of.at)
 	}
@@ -83,11 +83,11 @@ func (c *revisions) String() string {
 // one has all edges. At least once, some may be read again, up
 // to most; exactly once, only those of records that were.
 func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revisions, violations []string) {
-	violated := func(of revised, format string, args ...any) {
+	violated := func(of answerKey, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: revision %d of %v %s", s.Kind, of.number, of.at,
 			fmt.Sprintf(format, args...)))
 	}
-	expected := map[revised]bool{}
+	expected := map[answerKey]bool{}
 	visible := s.Update == "predict"
 	s.log.EachRevised(func(at ledger.Place, r *edges.Revisions) {
 		unsure := s.unsure(at, r, stepped)
@@ -97,7 +97,7 @@ func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revis
 		}
 		for _, one := range r.All {
 			c.byLog++
-			of := revised{at, one.Number}
+			of := answerKey{at, one.Number}
 			if expected[of] = true; visible && s.revised[of] == 0 && !unsure {
 				violated(of, "is lost; it settled with the record of %v", one.Ready)
 			}
@@ -133,14 +133,14 @@ func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revis
 // a repetition has the bits of what it repeats.
 func (s *Stream) sayTheSame() (violations []string) {
 	type key struct {
-		revised
+		answerKey
 		version string
 		edges   int
 	}
 	first := map[key]uint64{}
 	for i, p := range s.said {
 		o := s.origins[i]
-		k := key{o.revised, p.Version, p.Known + p.Arrivals + p.Unknown}
+		k := key{o.answerKey, p.Version, p.Known + p.Arrivals + p.Unknown}
 		if before, again := first[k]; o.number > 0 && !p.Degraded && again && before != o.says {
 			violations = append(violations, fmt.Sprintf("%s: revision %d of %v says something else when it is made again",
 				s.Kind, o.number, o.at))

@@ -30,7 +30,7 @@ func TestRevisionsAreJudged(t *testing.T) {
 			want: "has all of its 2 neighbours, at most 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Stream{Kind: Kind{Delivery: c.delivery, Update: "predict"}, revised: map[revised]int{},
+			s := &Stream{Kind: Kind{Delivery: c.delivery, Update: "predict"}, revised: map[answerKey]int{},
 				most:  map[ledger.Place]int{{}: 2 - c.short},
 				lives: []time.Time{begin},
 				log:   edges.NewLog(edges.Options{Wait: EdgeWait, Settle: settle, Age: updateAge})}
@@ -46,7 +46,7 @@ func TestRevisionsAreJudged(t *testing.T) {
 				s.log.Add(ledger.Place{Offset: int64(k)}, r)
 			}
 			for number, n := range c.read {
-				s.revised[revised{ledger.Place{}, number}] = n
+				s.revised[answerKey{ledger.Place{}, number}] = n
 			}
 			_, violations := s.judgeRevisions(func(time.Time) bool { return false }, 1)
 			violated := strings.Join(violations, "; ")

@@ -132,7 +132,7 @@ type Stream struct {
 	said     []oracle.Said        // the predictions that are kept
 	origins  []origin             // where each of them comes from, if log is not nil
 	letters  map[ledger.Place]int // dead letters of edges
-	revised  map[revised]int      // how often each revision was read
+	revised  map[answerKey]int    // how often each revision was read
 	most     map[ledger.Place]int // the most neighbours of a prediction of each arrival, if log is not nil
 }
 
@@ -147,7 +147,7 @@ type Shares struct {
 func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<- error) (*Stream, error) {
 	s := &Stream{Kind: k, world: w, Name: strings.ReplaceAll(k.Delivery, "_", "-") + "-" + k.Outage, failed: failed,
 		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}, letters: map[ledger.Place]int{},
-		revised: map[revised]int{}, most: map[ledger.Place]int{}}
+		revised: map[answerKey]int{}, most: map[ledger.Place]int{}}
 	s.Ledger = ledger.New(k.Delivery == "exactly_once", k.Outage == "degrade", w.Expected)
 	topics := map[string]int{s.Topic("arrivals"): Partitions, s.Topic("predictions"): Partitions, s.Topic("letters"): 1}
 	if k.Labelled {
