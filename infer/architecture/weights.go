@@ -233,9 +233,8 @@ func (m *Weights) Features() int {
 // Classes is C.
 func (m *Weights) Classes() int { return m.Layers[len(m.Layers)-1].Width() }
 
-// Depth is the number of layers of the architecture; where they are perceptrons, [Weights.Layers] are twice as many.
-//
-// Of a layer for each hop it is the fewest.
+// Depth is the number of layers of the architecture. Where they are perceptrons, [Weights.Layers] are twice as many;
+// where each hop has a layer of its own, Depth is the fewest.
 func (m *Weights) Depth() int {
 	if m.Architecture.Inception() {
 		return m.Architecture.Fewest
