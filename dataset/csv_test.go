@@ -272,7 +272,7 @@ func FuzzCSV(f *testing.F) {
 		if d, err := Open(dir, OpenOptions{Format: CSV}); err == nil {
 			checkTables(t, d)
 		}
-		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: dir + "/nodes.csv", Edges: dir + "/edges.csv",
+		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: table.NodesPath(dir + "/nodes.csv"), Edges: dir + "/edges.csv",
 			DropWeights: true,
 			Decimal:     point, TextForm: table.TextForm{Encoding: encoding}}}); err == nil {
 			checkTables(t, d)

@@ -42,7 +42,7 @@ func TestDirectories(t *testing.T) {
 		if name == "a directory of its name" {
 			nodes += ".csv"
 		}
-		named, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: nodes, Edges: dir + "/edges.csv",
+		named, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: table.NodesPath(nodes), Edges: dir + "/edges.csv",
 			Positional: true}})
 		conventional, errConventional := Open(dir, OpenOptions{})
 		if err != nil || errConventional != nil {

@@ -56,8 +56,8 @@ func TestFindTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := usersTables
-	want.Nodes, want.Edges, want.Weight, want.Drop, want.Decimal = dir+"/users.csv", dir+"/follows.csv", "weight",
-		[]string{"Unnamed: 0"}, ","
+	want.Nodes, want.Edges = table.NodesPath(dir+"/users.csv"), dir+"/follows.csv"
+	want.Weight, want.Drop, want.Decimal = "weight", []string{"Unnamed: 0"}, ","
 	if diff := cmp.Diff(want, found.Settings, cmp.AllowUnexported(table.Settings{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

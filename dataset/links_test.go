@@ -87,7 +87,7 @@ func TestLinksOfTablesRefused(t *testing.T) {
 			shopEdges, table.Settings{Task: "links", Candidates: "kind=item", Directed: true}},
 	} {
 		dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(c.edges)})
-		c.s.Nodes, c.s.Edges = dir+"/nodes.csv", dir+"/edges.csv"
+		c.s.Nodes, c.s.Edges = table.NodesPath(dir+"/nodes.csv"), dir+"/edges.csv"
 		if err := c.s.Validate(); err == nil {
 			_, err = OpenTables(OpenOptions{Tables: c.s})
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -89,7 +89,8 @@ func TestTypesOfNodesByFlags(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"users/a.csv": []byte("id,label,split,age\nu1,a,train,20\nu3,a,val,40\n"),
 		"users/b.csv": []byte("label,id,split,age\nb,u2,train,31\nb,u4,test,50\n"),
 		"items.csv":   []byte(shopOfTypes["items.csv"]), "edges.csv": []byte("source,target\nu1,i1\nu2,i2\n")})
-	s := table.Settings{Nodes: "user=" + dir + "/users/,item=" + dir + "/items.csv", Edges: dir + "/edges.csv"}
+	s := table.Settings{Edges: dir + "/edges.csv",
+		Nodes: table.NodesPath("user=" + dir + "/users/,item=" + dir + "/items.csv")}
 	d, err := OpenTables(OpenOptions{Tables: s})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestTypesOfNodesByFlags(t *testing.T) {
 	if d.Name != "users" {
 		t.Errorf("name %q", d.Name)
 	}
-	if s.Nodes = "kind=" + dir + "/nodes.csv"; s.NodeTables() != nil {
+	if s.Nodes = table.NodesPath("kind=" + dir + "/nodes.csv"); s.NodeTables() != nil {
 		t.Error("one path with = is two tables")
 	}
 }
@@ -125,6 +126,8 @@ func TestTypesOfNodesRefused(t *testing.T) {
 			"data.yaml", shopOfTypes["data.yaml"] + "features: f.csv\n"},
 		`column label: it is empty, but a train node needs one`: {"items.csv", "id,price,split\ni1,5,train\n"},
 		`field nodess not found`:                                {"data.yaml", "nodess: users.csv" + edges},
+		`line 5: field lable not found`: {
+			"data.yaml", "nodes: {user: users.csv, item: items.csv}\n\n" + edges + "lable: age\n"},
 	} {
 		_, err := openShop(t, map[string]string{changed[0]: changed[1]})
 		if err == nil || !strings.Contains(err.Error(), words) {

@@ -32,7 +32,7 @@ func TestPositionalTables(t *testing.T) {
 		"id: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\nsource: follower\ntarget: followee\n" +
 		"drop_weights: true\ndrop: [left]\npositional: true\ndecimal: \",\"\n")})
 	named := positionalTables
-	named.Nodes, named.Edges = dir+"/nodes.csv", dir+"/edges.csv"
+	named.Nodes, named.Edges = table.NodesPath(dir+"/nodes.csv"), dir+"/edges.csv"
 	d, err := OpenTables(OpenOptions{Tables: named})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestPositionalTablesRefuse(t *testing.T) {
 		change(&o, &nodes)
 		dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(positionalFollows)})
 		if o.Nodes == "" {
-			o.Nodes = dir + "/nodes.csv"
+			o.Nodes = table.NodesPath(dir + "/nodes.csv")
 		}
 		o.Edges = dir + "/edges.csv"
 		for name, faults := range map[string]*table.Faults{"open": nil, "check": {}} {

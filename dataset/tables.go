@@ -100,7 +100,7 @@ func (o OpenOptions) named(name string) (s sources, err error) {
 	if o.Tables.NodeTables() != nil {
 		s.nodes, errNodes = table.TypedNodes(o.Tables, o.Kinds())
 	} else {
-		s.nodes, errNodes = table.Named(o.Tables.Nodes, o.Kinds(), o.Tables.TextForm)
+		s.nodes, errNodes = table.Named(string(o.Tables.Nodes), o.Kinds(), o.Tables.TextForm)
 	}
 	s.edges, errEdges = table.Named(o.Tables.Edges, o.Kinds(), o.Tables.TextForm)
 	if o.Tables.Features != "" {

@@ -18,7 +18,7 @@ import (
 func openTexts(t *testing.T, nodes, edges string, o table.Settings) (*Dataset, error) {
 	t.Helper()
 	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes), "follows.csv": []byte(edges)})
-	o.Nodes, o.Edges = dir+"/users.csv", dir+"/follows.csv"
+	o.Nodes, o.Edges = table.NodesPath(dir+"/users.csv"), dir+"/follows.csv"
 	return OpenTables(OpenOptions{Tables: o})
 }
 

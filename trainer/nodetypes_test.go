@@ -61,7 +61,7 @@ func typedNodes(t testing.TB, users int, seed uint64) *dataset.Dataset {
 	}
 	path := func(name string) string { return filepath.Join(dir, name+".csv") }
 	d, err := dataset.OpenTables(dataset.OpenOptions{Tables: table.Settings{Edges: path("edges"), EdgeType: "kind",
-		Nodes: "user=" + path("users") + ",item=" + path("items") + ",shop=" + path("shops")}})
+		Nodes: table.NodesPath("user=" + path("users") + ",item=" + path("items") + ",shop=" + path("shops"))}})
 	if err != nil {
 		t.Fatal(err)
 	}

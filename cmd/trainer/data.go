@@ -73,7 +73,7 @@ func dataInitCommand() *cobra.Command {
 // returns an error if the file exists.
 func writeTables(file string, found *table.Found) error {
 	t := found.Settings
-	for _, path := range []*string{&t.Nodes, &t.Edges} {
+	for _, path := range []*string{(*string)(&t.Nodes), &t.Edges} {
 		absolute, errPath := filepath.Abs(*path)
 		dir, errDir := filepath.Abs(filepath.Dir(file))
 		if err := errors.Join(errPath, errDir); err != nil {
@@ -158,7 +158,7 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 			table.SettingsFile, dir, err)
 	}
 	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, table.SettingsFile,
-		filepath.Base(found.Settings.Nodes), filepath.Base(found.Settings.Edges))
+		filepath.Base(string(found.Settings.Nodes)), filepath.Base(found.Settings.Edges))
 	for _, guess := range found.Guesses[:min(len(found.Guesses), shownGuesses)] {
 		fmt.Fprintf(w, "  %s\n", guess)
 	}

@@ -290,7 +290,7 @@ func TestTwoKinds(t *testing.T) {
 		"edges.parquet":   encode(t, [][]edge{{{"x", "x"}}}),
 	})
 	_, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format},
-		Tables: table.Settings{Nodes: dir + "/nodes", Edges: dir + "/edges.parquet"}})
+		Tables: table.Settings{Nodes: table.NodesPath(dir + "/nodes"), Edges: dir + "/edges.parquet"}})
 	if err == nil || !strings.Contains(err.Error(), "has tables of two kinds") {
 		t.Errorf("error %v", err)
 	}

@@ -30,7 +30,7 @@ func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
 		path  *string
 		what  string
 		usual []string
-	}{{&f.Settings.Nodes, "nodes", usualNodes}, {&f.Settings.Edges, "edges", usualEdges}} {
+	}{{(*string)(&f.Settings.Nodes), "nodes", usualNodes}, {&f.Settings.Edges, "edges", usualEdges}} {
 		var err error
 		if *t.path == "" {
 			if *t.path, err = find1(dir, t.usual, kinds); errors.Is(err, ErrNoTable) {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +24,8 @@ const SettingsFile = "data.yaml"
 type Settings struct {
 	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet. Nodes of
 	// several types have a table each: user=users.csv,item=items.csv, in a file a mapping of types to tables.
-	Nodes string `yaml:"nodes,omitempty"`
-	Edges string `yaml:"edges,omitempty"`
+	Nodes NodesPath `yaml:"nodes,omitempty"`
+	Edges string    `yaml:"edges,omitempty"`
 
 	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
 	ID    string `yaml:"id,omitempty"`
@@ -203,14 +202,7 @@ func ReadSettings(file string) (Settings, error) {
 const maxSettingsBytes = 1 << 20
 
 func decodeSettings(r io.Reader) (t Settings, err error) {
-	content, err := io.ReadAll(r)
-	if err != nil {
-		return t, err
-	}
-	if content, err = inlineNodeTables(content); err != nil {
-		return t, err
-	}
-	in := yaml.NewDecoder(bytes.NewReader(content))
+	in := yaml.NewDecoder(r)
 	in.KnownFields(true)
 	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
 		return Settings{}, err
@@ -223,7 +215,7 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 
 // Name is the name of a data set of two tables: the file name of the first table of nodes up to its first dot.
 func (t Settings) Name() string {
-	path := t.Nodes
+	path := string(t.Nodes)
 	if tables := t.NodeTables(); tables != nil {
 		path = tables[0].Path
 	}

@@ -22,7 +22,7 @@ var namedTable = regexp.MustCompile(`^([^=./\\]+)=(.+)$`)
 
 // NodeTables returns the tables that Nodes names, one for each type of nodes; nil: nodes are of one type, in one table.
 func (t Settings) NodeTables() (tables []NodeTable) {
-	for part := range strings.SplitSeq(t.Nodes, ",") {
+	for part := range strings.SplitSeq(string(t.Nodes), ",") {
 		of := namedTable.FindStringSubmatch(strings.TrimSpace(part))
 		if of == nil {
 			return nil
@@ -36,16 +36,16 @@ func (t Settings) NodeTables() (tables []NodeTable) {
 }
 
 // mapNodes applies a function to the path of each table of nodes.
-func (t Settings) mapNodes(path func(string) string) string {
+func (t Settings) mapNodes(path func(string) string) NodesPath {
 	tables := t.NodeTables()
 	if tables == nil {
-		return path(t.Nodes)
+		return NodesPath(path(string(t.Nodes)))
 	}
 	var parts []string
 	for _, of := range tables {
 		parts = append(parts, of.Type+"="+path(of.Path))
 	}
-	return strings.Join(parts, ",")
+	return NodesPath(strings.Join(parts, ","))
 }
 
 // checkNodeTables returns an error for types that cannot be told apart, and for features by position, which types of
@@ -67,36 +67,31 @@ func (t Settings) checkNodeTables() error {
 	return nil
 }
 
-// inlineNodeTables writes a mapping of types to tables, as data.yaml has it, in the form of the flag --nodes.
-func inlineNodeTables(content []byte) ([]byte, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(content, &document); err != nil || len(document.Content) == 0 ||
-		document.Content[0].Kind != yaml.MappingNode {
-		return content, nil //nolint:nilerr // decoding says what is wrong
+// NodesPath is the path of the table of nodes. Nodes of several types have a table each: user=users.csv,item=items.csv,
+// in a file a mapping of types to paths.
+type NodesPath string
+
+// UnmarshalYAML reads a path, or a mapping of at least two types to paths.
+func (p *NodesPath) UnmarshalYAML(of *yaml.Node) error {
+	if of.Kind != yaml.MappingNode {
+		return of.Decode((*string)(p))
 	}
-	entries := document.Content[0].Content
-	for k := 0; k+1 < len(entries); k += 2 {
-		nodes := entries[k+1]
-		if entries[k].Value != "nodes" || nodes.Kind != yaml.MappingNode {
-			continue
+	var parts []string
+	for i := 0; i+1 < len(of.Content); i += 2 {
+		name, path := of.Content[i].Value, of.Content[i+1].Value
+		part := name + "=" + path
+		if strings.Contains(part, ",") || namedTable.FindStringSubmatch(part) == nil {
+			return fmt.Errorf("line %d: nodes: %.100q is %.100q, want a type, without point, slash and comma, and the path of "+
+				"its table", of.Content[i].Line, name, path)
 		}
-		var parts []string
-		for i := 0; i+1 < len(nodes.Content); i += 2 {
-			name, path := nodes.Content[i].Value, nodes.Content[i+1].Value
-			part := name + "=" + path
-			if strings.Contains(part, ",") || namedTable.FindStringSubmatch(part) == nil {
-				return nil, fmt.Errorf("nodes: %.100q is %.100q, want a type, without point, slash and comma, and the path of "+
-					"its table", name, path)
-			}
-			parts = append(parts, part)
-		}
-		if len(parts) < 2 {
-			return nil, fmt.Errorf("nodes has the tables of %d types, want at least 2, or the path of one table", len(parts))
-		}
-		entries[k+1] = &yaml.Node{Kind: yaml.ScalarNode, Value: strings.Join(parts, ",")}
-		return yaml.Marshal(&document)
+		parts = append(parts, part)
 	}
-	return content, nil
+	if len(parts) < 2 {
+		return fmt.Errorf("line %d: nodes has the tables of %d types, want at least 2, or the path of one table", of.Line,
+			len(parts))
+	}
+	*p = NodesPath(strings.Join(parts, ","))
+	return nil
 }
 
 // typeColumns describes the columns of the tables of several types of nodes.

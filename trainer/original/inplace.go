@@ -25,7 +25,7 @@ func InPlace(ctx context.Context, e stage.Engine, name string, o table.Settings)
 	if err := CheckInPlace(o); err != nil {
 		return RowData{}, err
 	}
-	tables, err := looker.Look(ctx, o.Nodes, o.Edges)
+	tables, err := looker.Look(ctx, string(o.Nodes), o.Edges)
 	if err != nil {
 		return RowData{}, err
 	}
@@ -75,7 +75,7 @@ func CheckInPlace(o table.Settings) error {
 	case o.TextForm != table.TextForm{} || o.Decimal != "":
 		return errors.New("--separator, --decimal and --encoding are for CSV, and tables by URL are Parquet")
 	}
-	for _, path := range []string{o.Nodes, o.Edges} {
+	for _, path := range []string{string(o.Nodes), o.Edges} {
 		if password.MatchString(path) {
 			return errors.New(
 				"the URL of a table has a password, which would be in statements and logs: give it to Spark by its configuration")

@@ -178,7 +178,7 @@ func (d *Data) ByURL() (t table.Settings, name string, ok bool, err error) {
 		return t, "", false, fmt.Errorf("--data is %s: tables by URL are named one by one, --nodes URL --edges URL", d.Dir)
 	case d.Dir == "":
 		t, name = d.Tables, d.Tables.Name()
-		if table.IsURL(t.Nodes) || table.IsURL(t.Edges) {
+		if table.IsURL(string(t.Nodes)) || table.IsURL(t.Edges) {
 			err = d.checkTables()
 		}
 	case !d.namesTables():
@@ -187,11 +187,11 @@ func (d *Data) ByURL() (t table.Settings, name string, ok bool, err error) {
 	switch {
 	case err != nil:
 		return t, "", false, err
-	case table.IsURL(t.Nodes) != table.IsURL(t.Edges):
+	case table.IsURL(string(t.Nodes)) != table.IsURL(t.Edges):
 		return t, "", false, fmt.Errorf("tables %s and %s: one is a URL and one is not, want both or neither", t.Nodes,
 			t.Edges)
 	}
-	return t, name, table.IsURL(t.Nodes), nil
+	return t, name, table.IsURL(string(t.Nodes)), nil
 }
 
 // namesTables reports whether flags name tables.

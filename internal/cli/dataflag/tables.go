@@ -15,10 +15,10 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	t := &d.Tables
 	const meaning = "table of nodes: a .csv (.gz, .zst) or .parquet file, or a directory (its path with a slash) of such files; with --edges, instead of --data"
 	if own := flags.Lookup("nodes"); own != nil {
-		own.Value = &orTable{Value: own.Value, path: &t.Nodes}
+		own.Value = &orTable{Value: own.Value, path: (*string)(&t.Nodes)}
 		own.Usage += "; or a " + meaning + " (the flag may be given twice, for both)"
 	} else {
-		flags.StringVar(&t.Nodes, "nodes", "", meaning)
+		flags.StringVar((*string)(&t.Nodes), "nodes", "", meaning)
 	}
 	flags.StringVar(&t.Edges, "edges", "", "table of edges, with --nodes")
 	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id")

@@ -53,8 +53,7 @@ func (s *Stream) sendDue(ctx context.Context, now time.Time) {
 }
 
 // sendApart sends an arrival and some of its edges under a key, or as rows of tables, in a random order; s.Sending is
-// held. base is the id of
-// the world's arrival that it is or repeats.
+// held. base is the id of the world's arrival that it is or repeats.
 func (s *Stream) sendApart(key []byte, base string, whole *event.Arrival) {
 	d := edges.NewDeal(whole.Edges, s.rng, EdgeWait)
 	tabled := s.rng.IntN(2) == 0
