@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,7 +57,8 @@ func main() {
 	flag.Parse()
 	command := map[string]func(context.Context, *world.World, options) error{"faults": faultsCommand,
 		"soak": soakCommand}[flag.Arg(0)]
-	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.Brokers < 1 || o.Brokers == 2 {
+	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.Brokers < 1 || o.Brokers == 2 ||
+		!slices.Contains([]string{"off", "row", "predict"}, o.Update) {
 		flag.Usage()
 		os.Exit(2)
 	}
