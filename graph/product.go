@@ -121,17 +121,18 @@ func (m *Dense) view(cols int) tile.View {
 var nonZeroRows = sync.Pool{New: func() any { return new(NonZeros) }}
 
 // few are the column numbers of products that are not very wide.
-var few = numbered(4096)
+var few = Indices(4096)
 
 // numbers returns 0…n-1, which must not be written to.
 func numbers(n int) []int32 {
 	if n <= len(few) {
 		return few[:n]
 	}
-	return numbered(n)
+	return Indices(n)
 }
 
-func numbered(n int) []int32 {
+// Indices returns 0, 1, …, n−1.
+func Indices(n int) []int32 {
 	all := make([]int32, n)
 	for k := range all {
 		all[k] = int32(k)

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"rivulet/artifact"
+	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/expert"
@@ -85,7 +86,7 @@ func (t *task) fitMLP(ctx context.Context, _ infer.Model, progress Progress) (co
 
 // fitGLNN fits a perceptron to the probabilities that W_O gives the nodes of T, a sample of them where they are many.
 func (t *task) fitGLNN(ctx context.Context, m infer.Model, progress Progress) (copiedRival, error) {
-	nodes := sample.Evenly(indices(t.original.Adj.Rows), ownRows)
+	nodes := sample.Evenly(graph.Indices(t.original.Adj.Rows), ownRows)
 	soft := t.logitsOnT(m).Take(nodes)
 	for i := range soft.Rows {
 		infer.Softmax(soft.Row(i), soft.Row(i), 1)
@@ -95,14 +96,6 @@ func (t *task) fitGLNN(ctx context.Context, m infer.Model, progress Progress) (c
 	layer.WeightDecays = []float64{3e-4, 3e-5} // probabilities of many nodes are not learnt by heart
 	p := fit.Perceptron(layer.Width, t.ownFeatures(nodes), labels, soft, t.classes())
 	return t.ownRival(t.ownFitter(progress).Hidden(ctx, p, layer))
-}
-
-func indices(n int) []int32 {
-	out := make([]int32, n)
-	for i := range out {
-		out[i] = int32(i)
-	}
-	return out
 }
 
 // fitEvidence makes the rival evidence.

@@ -163,7 +163,7 @@ func (t *task) around() []int32 { return sample.Evenly(t.labelled, 4*t.sampledRo
 
 func (c *clusterMethod) teacher(name string) *teacher {
 	mix, nodes, means := c.shape(name).Mix(), c.around(), c.meansFor(name)
-	some := sample.Evenly(indices(len(nodes)), c.sampledRows)
+	some := sample.Evenly(graph.Indices(len(nodes)), c.sampledRows)
 	out := &teacher{means: means, around: fit.Input{Means: means}, problem: c.onMeans(c.labelled, means),
 		rows: fit.Problem{Labels: sample.Take(c.original.Labels, sample.Take(nodes, some)), Classes: c.classes()}}
 	if c.rows != nil && slices.Equal(mix, twoHops) {

@@ -261,7 +261,7 @@ func OnSynthetic(s Shape, adj *graph.CSR, x *features.FactoredFeatures, means, m
 	op, unit := hopOf(s, adj)
 	if s.architecture().Inception() {
 		return GNNProblem{Shape: s, Classes: classes, Hop: noHop(len(labels)), Labels: labels, Weights: weights,
-			Self: newInception(op, s.Hops, x, numbered(adj.Rows)).over(means)}
+			Self: newInception(op, s.Hops, x, graph.Indices(adj.Rows)).over(means)}
 	}
 	averaged := product.Of(means, op)
 	return GNNProblem{Shape: s, Classes: classes, unit: unit,

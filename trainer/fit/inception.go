@@ -16,7 +16,7 @@ type inception []Design
 func newInception(op *graph.CSR, hops int, x *features.FactoredFeatures, rows []int32) inception {
 	var out inception
 	for t := range hops + 1 {
-		path := []*graph.CSR{selection(rows, numbered(op.Rows), op.Rows)}
+		path := []*graph.CSR{selection(rows, graph.Indices(op.Rows), op.Rows)}
 		if t > 0 {
 			path[0] = op.Take(rows)
 			for range t - 1 {
@@ -24,15 +24,6 @@ func newInception(op *graph.CSR, hops int, x *features.FactoredFeatures, rows []
 			}
 		}
 		out = append(out, blockOf(x, rows, path...))
-	}
-	return out
-}
-
-// numbered returns 0, 1, …, n−1.
-func numbered(n int) []int32 {
-	out := make([]int32, n)
-	for i := range out {
-		out[i] = int32(i)
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 // graph [P_1 | … | P_R] ([graph.NewRelations]). Each block is explicit if that is cheaper, as of [NewPropagated].
 func NewRelational(adj *graph.CSR, hops int, x *features.FactoredFeatures, rows []int32) Design {
 	n := adj.Rows
-	out := blocks{blockOf(x, rows, selection(rows, numbered(n), n))}
+	out := blocks{blockOf(x, rows, selection(rows, graph.Indices(n), n))}
 	paths := make([][]*graph.CSR, adj.Cols/n)
 	for range hops {
 		for r := range paths {
