@@ -99,9 +99,7 @@ func startAtLatest(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 		for range 60 {
 			s.SendNext(ctx)
 		}
-		last, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		err := s.Sender.Flush(last)
+		err := s.Flush(ctx)
 		if err == nil {
 			err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.AllRead)
 		}

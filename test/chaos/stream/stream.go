@@ -269,9 +269,14 @@ http: {listen: %q}
 func (s *Stream) Pause(ctx context.Context) (goOn func(), err error) {
 	s.Sending.Lock()
 	s.Transacting.Lock()
-	last, cancel := context.WithTimeout(ctx, s.world.Options.Patience)
+	return func() { s.Transacting.Unlock(); s.Sending.Unlock() }, s.Flush(ctx)
+}
+
+// Flush waits until all records that were sent are acknowledged.
+func (s *Stream) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.world.Options.Patience)
 	defer cancel()
-	return func() { s.Transacting.Unlock(); s.Sending.Unlock() }, s.Sender.Flush(last)
+	return s.Sender.Flush(ctx)
 }
 
 // Close ends the clients and the consumers, at once.
