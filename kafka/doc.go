@@ -45,9 +45,9 @@
 // offset is committed with the topic's id and with the leader's epoch of the record before it. If a topic was deleted
 // and made anew, its old offsets are not used: the generation ends, and the next one begins at the new topic's
 // beginning. A new leader is asked where the records of the last epoch that was read end in its log (KIP-320); so is
-// the leader where an offset is out of range. If they end before the position, reading goes back there. If nobody
-// knows, reading goes on at the earliest offset. Records that are gone are logged and reported to the
-// [retry.Observer]. Brokers before 2.8 are asked by name, after one warning.
+// the leader where an offset is out of range. If they end before the position, the generation ends, too, and the next
+// one reads from there on. If nobody knows, it reads from the earliest offset on. Records that are gone are logged and
+// reported to the [retry.Observer]. Brokers before 2.8 are asked by name, after one warning.
 //
 // A [Reader] reads a topic outside of any group's generations: to where it ends now, or following it.
 //

@@ -31,6 +31,7 @@ type Cursor struct {
 	epoch    int32   // leader epoch of the record before next; -1: not known
 	leader   int32   // epoch of the leader that has the records up to next; -1: not known
 	trail    *trail  // the generation's marks; nil outside of a group
+	began    bool    // records were handed out
 	resume   Resume  // of the reader before; zero: there is none, or the log has changed
 	ahead    int32   // leader epoch of the last record before the offsets of resume; -1: not known
 	follows  bool    // goes on in a topic that was made anew
@@ -85,8 +86,8 @@ func (c *Client) spread(ctx context.Context, cursors []*Cursor) {
 func (c *Cursor) Partition() TopicPartition { return c.at }
 
 // Resume returns the value that [Generation.Resume] stored beside the offset that the group has committed. It is zero
-// where there is none, or the log has changed since. Its offsets become lower when a new leader lacks records before
-// them. From is then where the two logs divide, else 0.
+// where there is none, or the log has changed since. Its offsets are lower where the leader lacks records before them.
+// From is then where the two logs divide, else 0.
 func (c *Cursor) Resume() Resume { return c.resume }
 
 // Next returns the offset that is read next. If the log has holes or control records, it lies further than one beyond
@@ -134,6 +135,7 @@ func (c *Cursor) ask(ctx context.Context) (records []Record, lag int64, err erro
 		c.answer = nil
 		return nil, 0, err
 	}
+	c.began = c.began || len(records) > 0
 	for _, s := range c.answer.Epochs() {
 		if s.Epoch != c.epoch {
 			c.trail.note(c.at, s.First, s.Epoch)

@@ -29,6 +29,9 @@ const (
 // errRemade is returned for a topic that is not the one that is being read.
 var errRemade = errors.New("the topic was deleted and made anew")
 
+// errTruncated is returned for a log of which records were read that its new leader does not have.
+var errTruncated = errors.New("the log was truncated and has other records")
+
 // settle moves next where an error says that the log is not the one that was read. It returns nil if asking again
 // makes sense now.
 func (c *Cursor) settle(ctx context.Context, err error) error {
@@ -97,16 +100,15 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 			return err
 		}
 	}
-	if end < 0 || end >= c.next {
-		c.lost(LostTruncation, first, c.next-last) // nobody knows where it divides
-	} else {
-		c.lost(LostTruncation, max(first, end), c.next-end)
+	if end < 0 || end >= c.next { // nobody knows where it divides
+		return c.truncated(first, c.next-last)
 	}
-	return nil
+	return c.truncated(max(first, end), c.next-end)
 }
 
-// check asks a new leader whether its log holds the records that were read, and moves next back to where the logs
-// diverge. Nor may a record be taken for answered only because the lost one at its offset was.
+// check asks a new leader whether its log holds the records that were read and those that the group has answered. If it
+// does not, next and the offsets of resume move back to where the logs diverge: a new record must not be taken for
+// answered only because the lost one at its offset was.
 func (c *Cursor) check(ctx context.Context, leader int32) error {
 	if c.leader >= 0 && c.epoch >= 0 {
 		end, err := c.client.epochEnd(ctx, c.at, leader, c.epoch)
@@ -119,7 +121,9 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 				return err
 			}
 			if to := max(first, end); to < c.next {
-				c.lost(LostTruncation, to, c.next-to)
+				if err := c.truncated(to, c.next-to); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -129,10 +133,34 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 	}
 	end, err := c.client.epochEnd(ctx, c.at, leader, c.ahead)
 	if err == nil && end >= 0 && end < last {
+		if c.began {
+			return c.over(end)
+		}
 		c.report(LostTruncation, last, end, last-end)
 		c.resume = Resume{From: end, Next: min(c.resume.Next, end), Aside: min(c.resume.Aside, end), Note: c.resume.Note}
 	}
 	return err
+}
+
+// truncated moves next to where a truncated log goes on. A cursor of a group that has read records already ends the
+// generation instead: batches of lost records may be on their way, and must not be committed with the epoch of new
+// records at the same offsets. The next generation moves.
+func (c *Cursor) truncated(to, records int64) error {
+	if c.began && c.trail != nil {
+		return c.over(to)
+	}
+	c.lost(LostTruncation, to, records)
+	return nil
+}
+
+// over ends the generation, as the log is another one from an offset on. It reports the lost records that were read and
+// not answered; the next generation reports those that were.
+func (c *Cursor) over(from int64) error {
+	last := c.trail.last(c.at)
+	if answered := max(from, last.next, last.aside); answered < c.next {
+		c.report(LostTruncation, c.next, from, c.next-answered)
+	}
+	return fmt.Errorf("%w: %w from offset %d on", retry.ErrGeneration, errTruncated, from)
 }
 
 // report logs and reports records that were lost, and where reading goes on.

@@ -16,8 +16,11 @@ type trail struct {
 	epochs map[TopicPartition]wire.Epochs
 	// resumes are by ascending Next; those of committed offsets are dropped.
 	resumes map[TopicPartition][]Resume
-	marked  map[TopicPartition]int64 // the last offset that was marked
+	marked  map[TopicPartition]marked // what the last mark says is answered
 }
+
+// marked has the offset that was marked last, and the second offset of its [Resume]; 0: there is none.
+type marked struct{ next, aside int64 }
 
 // Resume is a place to go on at whose records depend on earlier ones: a reader begins at From, and answers the records
 // from Next on. Aside is a second offset that the reader wants to know, Note a short text without spaces.
@@ -32,8 +35,8 @@ func (g *Generation) Resume(at TopicPartition, r Resume) {
 	t := g.trail
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := slices.DeleteFunc(t.resumes[at], func(o Resume) bool { return o.Next >= r.Next }) // after a truncation
-	t.resumes[at] = append(before, r)
+	same := slices.DeleteFunc(t.resumes[at], func(o Resume) bool { return o.Next >= r.Next })
+	t.resumes[at] = append(same, r)
 }
 
 // begin forgets everything but the ids of the topics that are read from now on.
@@ -41,7 +44,7 @@ func (t *trail) begin(ids map[string]topicID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ids, t.epochs = ids, make(map[TopicPartition]wire.Epochs)
-	t.resumes, t.marked = make(map[TopicPartition][]Resume), make(map[TopicPartition]int64)
+	t.resumes, t.marked = make(map[TopicPartition][]Resume), make(map[TopicPartition]marked)
 }
 
 // id returns the id of a topic that is read; zero: it is not known.
@@ -69,10 +72,12 @@ func (t *trail) note(at TopicPartition, first int64, epoch int32) {
 }
 
 // Marked returns the last offset of a partition that is committed, or on its way to be; 0: there is none.
-func (g *Generation) Marked(at TopicPartition) int64 {
-	g.trail.mu.Lock()
-	defer g.trail.mu.Unlock()
-	return g.trail.marked[at]
+func (g *Generation) Marked(at TopicPartition) int64 { return g.trail.last(at).next }
+
+func (t *trail) last(at TopicPartition) marked {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.marked[at]
 }
 
 // mark returns the offset to commit for going on at an offset of a partition, and the mark to commit beside it.
@@ -83,9 +88,7 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m = noMark
-	if from = next; t.marked != nil {
-		t.marked[at] = next
-	}
+	from = next
 	k := len(t.resumes[at])
 	for k > 0 && t.resumes[at][k-1].Next > next {
 		k--
@@ -96,6 +99,9 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 			from, m.resume = min(r.From, next), Resume{Next: next, Aside: r.Aside, Note: r.Note}
 			m.ahead = t.epochs[at].Of(max(next, r.Aside))
 		}
+	}
+	if t.marked != nil {
+		t.marked[at] = marked{next, m.resume.Aside}
 	}
 	m.topic, m.epoch = t.ids[at.Topic], t.epochs[at].Of(from)
 	return from, m
