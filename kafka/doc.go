@@ -8,7 +8,7 @@
 //	start.go        where a group without offsets begins        places.go        where a generation begins
 //	fetch.go        a Cursor: one partition                     offsets.go       the group's offsets, a partition's range
 //	position.go     a log that is not the one that was read     topicid.go       ids of topics, epochs of leaders
-//	trail.go        the mark that is committed beside offsets
+//	trail.go        what the marks of commits are made of
 //	reader.go       a Reader: a topic without a group           tail.go          the newest records, for the live page
 //
 //	sink.go         a Sink: at least once                       transactions.go  exactly once
@@ -17,8 +17,9 @@
 //
 // Below it: package group joins a consumer group, sends its heartbeats and leaves it, package fetch has many partitions
 // share a request, package txn sends the requests of a transaction to its coordinator, package wire writes and reads
-// record batches and requests byte by byte, package retry classifies errors and waits, package balance shares out
-// partitions, and package probe takes a connection step by step, for checks.
+// record batches and requests byte by byte, package marks the text beside a committed offset, package retry classifies
+// errors and waits, package balance shares out partitions, and package probe takes a connection step by step, for
+// checks.
 //
 // # Reading
 //

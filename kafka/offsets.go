@@ -12,6 +12,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/kafka/marks"
 	"rivulet/kafka/wire"
 )
 
@@ -68,7 +69,7 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 				metadata = *p.Metadata
 			}
 			offsets[TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = place{p.Offset,
-				markOf(metadata, p.LeaderEpoch), metadata}
+				marks.Of(metadata, p.LeaderEpoch), metadata}
 		}
 	}
 	for _, at := range partitions {
@@ -142,8 +143,8 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 			at := TopicPartition{Topic: topic, Partition: int(id)}
 			from, m := by.trail.mark(at, next[at])
 			p := kmsg.NewOffsetCommitRequestTopicPartition()
-			p.Partition, p.Offset, p.LeaderEpoch = id, from, m.epoch
-			if metadata := cmp.Or(m.metadata(), by.note); metadata != "" {
+			p.Partition, p.Offset, p.LeaderEpoch = id, from, m.Epoch
+			if metadata := cmp.Or(m.Metadata(), by.note); metadata != "" {
 				p.Metadata = &metadata
 			}
 			t.Partitions = append(t.Partitions, p)

@@ -5,27 +5,29 @@ import (
 	"fmt"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/marks"
 )
 
 // place is where a cursor begins.
 type place struct {
 	offset   int64
-	mark     mark
+	mark     marks.Mark
 	metadata string // as stored beside the offset
 }
 
 // memory keeps a source's knowledge of its topics from one generation to the next.
 type memory struct {
-	ids    map[string]topicID         // by topic
+	ids    map[string]marks.TopicID   // by topic
 	remade map[string]bool            // topics that were deleted and made anew
 	last   map[TopicPartition]*Cursor // of the last generation
 	said   bool                       // the warning about brokers without topic ids was logged
 }
 
 // learn takes the topics' present ids.
-func (m *memory) learn(ids map[string]topicID) {
+func (m *memory) learn(ids map[string]marks.TopicID) {
 	if m.ids == nil {
-		m.ids, m.remade = make(map[string]topicID), make(map[string]bool)
+		m.ids, m.remade = make(map[string]marks.TopicID), make(map[string]bool)
 	}
 	for topic, id := range ids {
 		if was, ok := m.ids[topic]; ok && was != id {
@@ -57,17 +59,17 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 		return nil, err
 	}
 	offsets, anew := make(Offsets, len(stored)), make(Offsets)
-	marks := make(map[TopicPartition]mark, len(stored))
+	stamps := make(map[TopicPartition]marks.Mark, len(stored))
 	for at, p := range stored {
-		offsets[at], marks[at] = p.offset, p.mark
-		if !s.memory.stale(at, p.mark.topic, ids[at.Topic]) {
+		offsets[at], stamps[at] = p.offset, p.mark
+		if !s.memory.stale(at, p.mark.Topic, ids[at.Topic]) {
 			continue
 		}
 		if anew[at], err = s.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
 			return nil, err
 		}
 		g.report(at, p.offset, anew[at])
-		offsets[at], marks[at] = anew[at], noMark
+		offsets[at], stamps[at] = anew[at], marks.None
 	}
 	if len(anew) > 0 { // before anything else, so that nobody begins anew once more
 		if err := g.Commit(ctx, anew); err != nil {
@@ -79,18 +81,18 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 	}
 	places := make(map[TopicPartition]place, len(offsets))
 	for at, offset := range offsets {
-		places[at] = place{offset: offset, mark: marks[at]}
+		places[at] = place{offset: offset, mark: stamps[at]}
 	}
 	return places, nil
 }
 
 // stale reports whether the group's offset of a partition belongs to a topic that was deleted since. stored is the
 // topic id beside the offset; zero: not known.
-func (m *memory) stale(at TopicPartition, stored, now topicID) bool {
-	if now == (topicID{}) {
+func (m *memory) stale(at TopicPartition, stored, now marks.TopicID) bool {
+	if now == (marks.TopicID{}) {
 		return false
 	}
-	if stored != (topicID{}) {
+	if stored != (marks.TopicID{}) {
 		return stored != now
 	}
 	return m.remade[at.Topic]

@@ -7,6 +7,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
 )
 
@@ -62,7 +63,7 @@ func (c *Cursor) remade(ctx context.Context) (learnt bool, err error) {
 	switch {
 	case !exists || id == c.id:
 		return false, nil
-	case c.id == topicID{}:
+	case c.id == marks.TopicID{}:
 		c.id = id
 		return true, nil
 	case c.follows:

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/kafka/marks"
 )
 
 // ErrGone is returned for a record that is not in the log, or not any more.
@@ -27,7 +29,7 @@ type TailOptions struct {
 type Tail struct {
 	reader  *Reader
 	opts    TailOptions
-	id      topicID
+	id      marks.TopicID
 	looked  bool
 	ends    Offsets
 	cursors map[TopicPartition]*Cursor

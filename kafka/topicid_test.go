@@ -14,32 +14,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
+	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
 )
 
-var someID = topicID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
-
-func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
-	m := mark{topic: someID, epoch: 7, ahead: -1}
-	resumes := m
-	resumes.resume, resumes.ahead = Resume{Next: 120, Aside: 118}, 9
-	for _, want := range []mark{m, resumes} {
-		if got := markOf(want.metadata(), 7); got != want {
-			t.Errorf("read %+v, want %+v", got, want)
-		}
-	}
-	earlier := strings.TrimSuffix(resumes.metadata(), " epoch=9") // as releases before 0.2 have it
-	resumes.ahead = -1
-	if got := markOf(earlier, 7); got != resumes {
-		t.Errorf("%q is read as %+v, want %+v", earlier, got, resumes)
-	}
-	for _, text := range []string{"", "by hand", markPrefix, markPrefix + "short",
-		strings.TrimPrefix(m.metadata(), markPrefix), m.metadata() + "x"} {
-		if got := markOf(text, 7); got != noMark {
-			t.Errorf("%q means %+v, want nothing", text, got)
-		}
-	}
-}
+var someID = marks.TopicID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // Brokers of before topic ids are read by name, and a warning says so once.
 func TestOlderBrokersAreReadByName(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"rivulet/kafka/marks"
 	"rivulet/kafka/wire"
 )
 
@@ -12,7 +13,7 @@ import (
 // goroutines use it; nil knows nothing.
 type trail struct {
 	mu     sync.Mutex
-	ids    map[string]topicID
+	ids    map[string]marks.TopicID
 	epochs map[TopicPartition]wire.Epochs
 	// resumes are by ascending Next; those of committed offsets are dropped.
 	resumes map[TopicPartition][]Resume
@@ -21,13 +22,6 @@ type trail struct {
 
 // marked has the offset that was marked last, and the second offset of its [Resume]; 0: there is none.
 type marked struct{ next, aside int64 }
-
-// Resume is a place to go on at whose records depend on earlier ones: a reader begins at From, and answers the records
-// from Next on. Aside is a second offset that the reader wants to know, Note a short text without spaces.
-type Resume struct {
-	From, Next, Aside int64
-	Note              string
-}
 
 // Resume says how to go on at an offset, or at any later one up to the next call's. A commit of such an offset then
 // stores From, and the others beside it, for [Cursor.Resume] of the partition's next reader.
@@ -40,7 +34,7 @@ func (g *Generation) Resume(at TopicPartition, r Resume) {
 }
 
 // begin forgets everything but the ids of the topics that are read from now on.
-func (t *trail) begin(ids map[string]topicID) {
+func (t *trail) begin(ids map[string]marks.TopicID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ids, t.epochs = ids, make(map[TopicPartition]wire.Epochs)
@@ -48,14 +42,14 @@ func (t *trail) begin(ids map[string]topicID) {
 }
 
 // id returns the id of a topic that is read; zero: it is not known.
-func (t *trail) id(topic string) topicID {
+func (t *trail) id(topic string) marks.TopicID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ids[topic]
 }
 
 // left reports whether topics that are read have other ids now.
-func (t *trail) left(now map[string]topicID) bool {
+func (t *trail) left(now map[string]marks.TopicID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.ids) > 0 && !maps.Equal(t.ids, now)
@@ -81,13 +75,13 @@ func (t *trail) last(at TopicPartition) marked {
 }
 
 // mark returns the offset to commit for going on at an offset of a partition, and the mark to commit beside it.
-func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
+func (t *trail) mark(at TopicPartition, next int64) (from int64, m marks.Mark) {
 	if t == nil {
-		return next, noMark
+		return next, marks.None
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m = noMark
+	m = marks.None
 	from = next
 	k := len(t.resumes[at])
 	for k > 0 && t.resumes[at][k-1].Next > next {
@@ -96,13 +90,13 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m mark) {
 	if k > 0 {
 		t.resumes[at] = t.resumes[at][k-1:]
 		if r := t.resumes[at][0]; r.From < next || r.Aside != next {
-			from, m.resume = min(r.From, next), Resume{Next: next, Aside: r.Aside, Note: r.Note}
-			m.ahead = t.epochs[at].Of(max(next, r.Aside))
+			from, m.Resume = min(r.From, next), Resume{Next: next, Aside: r.Aside, Note: r.Note}
+			m.Ahead = t.epochs[at].Of(max(next, r.Aside))
 		}
 	}
 	if t.marked != nil {
-		t.marked[at] = marked{next, m.resume.Aside}
+		t.marked[at] = marked{next, m.Resume.Aside}
 	}
-	m.topic, m.epoch = t.ids[at.Topic], t.epochs[at].Of(from)
+	m.Topic, m.Epoch = t.ids[at.Topic], t.epochs[at].Of(from)
 	return from, m
 }

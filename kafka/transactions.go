@@ -203,7 +203,7 @@ func (t *Transactions) commitOffsets(ctx context.Context, next Offsets) error {
 	marked := make(map[TopicPartition]txn.Offset, len(next))
 	for at, offset := range next {
 		from, m := t.member.trail.mark(at, offset)
-		marked[at] = txn.Offset{Next: from, Epoch: m.epoch, Metadata: m.metadata()}
+		marked[at] = txn.Offset{Next: from, Epoch: m.Epoch, Metadata: m.Metadata()}
 	}
 	return t.session.CommitOffsets(ctx,
 		txn.Group{Name: t.member.Group, Instance: t.member.Instance, Member: t.member.ID,

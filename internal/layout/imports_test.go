@@ -133,7 +133,8 @@ var only = []struct {
 		"graph/gemm", "schema",
 		"durable", "stats"}},
 	{"config", []string{"spelling"}},
-	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/group", "kafka/retry", "kafka/txn", "kafka/wire"}},
+	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/group", "kafka/marks", "kafka/retry", "kafka/txn", "kafka/wire"}},
+	{"kafka/marks", nil},
 	{"kafka/group", []string{"kafka/wire"}},
 	{"kafka/balance", nil},
 	{"kafka/fetch", []string{"kafka/retry", "kafka/wire"}},
@@ -203,6 +204,7 @@ var users = []struct {
 	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
 	{"kafka/fetch", []string{"kafka"}},
 	{"kafka/group", []string{"kafka"}},
+	{"kafka/marks", []string{"kafka"}},
 	{"kafka/txn", []string{"kafka"}},
 	{"kafka/probe", []string{"internal/check"}},     // a connection that is not waited for
 	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
