@@ -1,0 +1,33 @@
+// Package expect says in one line what most tests say after most calls: that there was no error, and that two values are
+// the same.
+package expect
+
+import (
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// T is a test or a benchmark, and a property of package rapid.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+}
+
+// OK ends the test where there is an error.
+func OK(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Same fails the test where a value is not the wanted one, and shows their difference. what, a format for args, names
+// the value.
+func Same(t T, want, got any, what string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(what, args...), diff)
+	}
+}
