@@ -18,11 +18,9 @@ type ServerTLS struct {
 // HasToken reports whether requests must have a token.
 func (a Access) HasToken() bool { return a.Token != "" || a.TokenFile != "" }
 
-func (a Access) problems() []Problem {
+func (a Access) problems() problems {
 	found := unpaired("tls.", a.TLS.CertFile, a.TLS.KeyFile)
-	if a.Token != "" && a.TokenFile != "" {
-		found = append(found, Problem{Key: "token_file", Value: a.TokenFile, Reason: "is set, and so is token"})
-	}
+	found.when(a.Token != "" && a.TokenFile != "", "token_file", a.TokenFile, "is set, and so is token")
 	return found
 }
 

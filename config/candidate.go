@@ -23,10 +23,10 @@ const (
 func (c Candidate) Tried() bool { return c.Mode == Shadow || c.Mode == Canary }
 
 // candidateProblems returns the first of the candidate's settings that contradicts another one.
-func (c Consumer) candidateProblems() []Problem {
+func (c Consumer) candidateProblems() problems {
 	others := []string{c.Kafka.Topics.Arrivals, c.Kafka.Topics.Predictions, c.Kafka.Topics.DeadLetters, c.Labels.Topic}
-	found := func(key, value, reason string) []Problem {
-		return []Problem{{Key: "candidate." + key, Value: value, Reason: reason}}
+	found := func(key, value, reason string) problems {
+		return problems{{Key: "candidate." + key, Value: value, Reason: reason}}
 	}
 	switch topic, mode := c.Candidate.Topic, strconv.Quote(c.Candidate.Mode); {
 	case topic != "" && !c.Candidate.Tried():

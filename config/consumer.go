@@ -76,41 +76,29 @@ const (
 	UpdatePredict = "predict"
 )
 
-func (c Consumer) problems() []Problem {
-	found := attachProblems(c.Attach.Attach, c.Choice, c.Redis)
-	found = append(found, registryProblems(c.Input, c.Registry)...)
-	found = append(found, c.candidateProblems()...)
-	found = append(found, c.repartitionProblems()...)
-	found = append(found, c.modelProblems()...)
-	found = append(found, c.updateProblems()...)
-	if c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0 {
-		found = append(found, Problem{Key: "output.registry", Value: c.Output.Registry,
-			Reason: "needs a registry, and registry.urls is empty"})
-	}
-	if c.Output.Tombstones && c.Input.Forget != On {
-		found = append(found, Problem{Key: "output.tombstones", Value: "true",
-			Reason: "is about records that ask to forget an id, and input.forget is off"})
-	}
+func (c Consumer) problems() problems {
+	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), registryProblems(c.Input, c.Registry),
+		c.candidateProblems(), c.repartitionProblems(), c.modelProblems(), c.updateProblems())
+	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
+		"needs a registry, and registry.urls is empty")
+	found.when(c.Output.Tombstones && c.Input.Forget != On, "output.tombstones", "true",
+		"is about records that ask to forget an id, and input.forget is off")
 	return found
 }
 
 // modelProblems returns the problems of the list of models.
-func (c Consumer) modelProblems() (found []Problem) {
-	if len(c.Models) > 0 && c.Model != "" {
-		found = append(found, Problem{Key: "models", Value: strings.Join(c.Models, ","),
-			Reason: "is set, and so is model: want one of the two"})
-	}
+func (c Consumer) modelProblems() (found problems) {
+	all := strings.Join(c.Models, ",")
+	found.when(len(c.Models) > 0 && c.Model != "", "models", all, "is set, and so is model: want one of the two")
 	for k, name := range c.Models {
-		if name == "" || slices.Contains(c.Models[:k], name) {
-			found = append(found, Problem{Key: "models", Value: strings.Join(c.Models, ","),
-				Reason: fmt.Sprintf("names %q twice, or nothing", name)})
-		}
+		found.when(name == "" || slices.Contains(c.Models[:k], name), "models", all,
+			fmt.Sprintf("names %q twice, or nothing", name))
 	}
 	return found
 }
 
 // updateProblems returns the first setting that contradicts attach.update.
-func (c Consumer) updateProblems() []Problem {
+func (c Consumer) updateProblems() (found problems) {
 	reason := ""
 	switch a := c.Attach; {
 	case a.Update == Off:
@@ -121,33 +109,21 @@ func (c Consumer) updateProblems() []Problem {
 	case a.Update == UpdateRow && a.Arrivals != On:
 		reason = "arrivals have no rows, as attach.arrivals is off"
 	}
-	if reason == "" {
-		return nil
-	}
-	return []Problem{{Key: "attach.update", Value: c.Attach.Update, Reason: reason}}
+	found.when(reason != "", "attach.update", c.Attach.Update, reason)
+	return found
 }
 
 // attachProblems returns settings that contradict attach.arrivals.
-func attachProblems(a Attach, c Choice, r Redis) []Problem {
-	var found []Problem
-	if a.TTL > 0 && a.TTL < time.Second {
-		found = append(found, Problem{Key: "attach.ttl", Value: a.TTL.String(), Reason: "want 0s or at least 1s"})
-	}
+func attachProblems(a Attach, c Choice, r Redis) (found problems) {
+	found.when(a.TTL > 0 && a.TTL < time.Second, "attach.ttl", a.TTL.String(), "want 0s or at least 1s")
 	if a.Arrivals != On {
 		return found
 	}
-	if c.Artifact != "" {
-		found = append(found, Problem{Key: "attach.arrivals", Value: a.Arrivals,
-			Reason: "rows of arrivals are shared through Redis, which is not used because artifact is set"})
-	}
-	if c.Attachment == "joint" {
-		found = append(found, Problem{Key: "attach.arrivals", Value: a.Arrivals,
-			Reason: "needs frozen attachment, and attachment is joint"})
-	}
-	if a.Replicas > 0 && r.Cluster {
-		found = append(found, Problem{Key: "attach.replicas", Value: strconv.Itoa(a.Replicas),
-			Reason: "a cluster cannot wait for replicas (redis.cluster is true): want 0"})
-	}
+	found.when(c.Artifact != "", "attach.arrivals", a.Arrivals,
+		"rows of arrivals are shared through Redis, which is not used because artifact is set")
+	found.when(c.Attachment == "joint", "attach.arrivals", a.Arrivals, "needs frozen attachment, and attachment is joint")
+	found.when(a.Replicas > 0 && r.Cluster, "attach.replicas", strconv.Itoa(a.Replicas),
+		"a cluster cannot wait for replicas (redis.cluster is true): want 0")
 	return found
 }
 
@@ -287,3 +263,10 @@ type Replay struct {
 
 // Logging returns how the program logs.
 func (c Consumer) Logging() Log { return c.Log }
+
+// Labels says whether and how predictions are compared with the classes of the nodes that become known later.
+type Labels struct {
+	Topic    string        `key:"topic" default:"" usage:"topic of labels, read from its end on: recent predictions are compared with them, for the metrics of accuracy and calibration" zero:"none are read"`
+	Remember int           `key:"remember" default:"100000" min:"1" max:"100000000" unit:"predictions" usage:"how many of the last predictions wait for their labels, and as many labels for their predictions; some 200 bytes each"`
+	TTL      time.Duration `key:"ttl" default:"24h" min:"1s" usage:"how long they wait at most"`
+}

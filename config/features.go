@@ -21,18 +21,14 @@ type Feast struct {
 }
 
 // problems returns a problem for each setting that features.from: feast lacks, or that has no effect without it.
-func (f Features) problems() []Problem {
+func (f Features) problems() (found problems) {
 	values := []Problem{{Key: "feast.project", Value: f.Feast.Project}, {Key: "feast.join_key", Value: f.Feast.JoinKey},
 		{Key: "feast.features", Value: strings.Join(f.Feast.Features, ",")}}
 	if f.From != FromFeast {
 		return unused("has no effect, because features.from is "+f.From, values...)
 	}
-	var found []Problem
 	for _, p := range values {
-		if p.Value == "" {
-			p.Reason = "must not be empty if features.from is feast"
-			found = append(found, p)
-		}
+		found.when(p.Value == "", p.Key, "", "must not be empty if features.from is feast")
 	}
 	return found
 }

@@ -117,16 +117,13 @@ func (k Kafka) StartTime() time.Time {
 	return at
 }
 
-func (k Kafka) problems() []Problem {
-	if 2*k.HeartbeatInterval <= k.SessionTimeout {
-		return nil
-	}
-	return []Problem{{Key: "heartbeat_interval", Value: k.HeartbeatInterval.String(),
-		Reason: fmt.Sprintf("more than half of session_timeout, %s: the group would lose this member for one heartbeat",
-			k.SessionTimeout)}}
+func (k Kafka) problems() (found problems) {
+	found.when(2*k.HeartbeatInterval > k.SessionTimeout, "heartbeat_interval", k.HeartbeatInterval.String(), fmt.Sprintf(
+		"more than half of session_timeout, %s: the group would lose this member for one heartbeat", k.SessionTimeout))
+	return found
 }
 
-func (t KafkaTLS) problems() []Problem {
+func (t KafkaTLS) problems() problems {
 	reason := ""
 	if !t.Enabled {
 		reason = "has no effect, because kafka.tls.enabled is false"
@@ -134,7 +131,7 @@ func (t KafkaTLS) problems() []Problem {
 	return tlsProblems("", RedisTLS{t.CAFile, t.CertFile, t.KeyFile, t.ServerName}, reason)
 }
 
-func (s KafkaSASL) problems() []Problem {
+func (s KafkaSASL) problems() problems {
 	o := s.OAuth
 	passwords := []Problem{{Key: "username", Value: s.Username}, {Key: "password", Value: s.Password.String()},
 		{Key: "password_file", Value: s.PasswordFile}}
@@ -166,30 +163,19 @@ type passwordOf struct {
 }
 
 // login returns a problem for each setting that a mechanism lacks, or has twice.
-func login(mechanism string, p passwordOf, more ...needs) (found []Problem) {
+func login(mechanism string, p passwordOf, more ...needs) (found problems) {
 	for _, n := range append(more, needs{p.name, p.value}) {
-		if n.value == "" {
-			found = append(found, Problem{Key: n.key, Reason: "must not be empty if the mechanism is " + mechanism})
-		}
+		found.when(n.value == "", n.key, "", "must not be empty if the mechanism is "+mechanism)
 	}
 	key := p.key[strings.LastIndexByte(p.key, '.')+1:]
-	if p.password == "" && p.file == "" {
-		found = append(found, Problem{Key: p.key, Reason: "is empty, and so is " + key + "_file"})
-	}
-	if p.password != "" && p.file != "" {
-		found = append(found, Problem{Key: p.key + "_file", Value: p.file, Reason: "is set, and so is " + key})
-	}
+	found.when(p.password == "" && p.file == "", p.key, "", "is empty, and so is "+key+"_file")
+	found.when(p.password != "" && p.file != "", p.key+"_file", p.file, "is set, and so is "+key)
 	return found
 }
 
-func (t Topics) problems() []Problem {
-	var found []Problem
-	if t.Predictions == t.Arrivals {
-		found = append(found, Problem{Key: "predictions", Value: t.Predictions, Reason: "is the topic of arrivals too"})
-	}
-	if t.DeadLetters == t.Arrivals || t.DeadLetters == t.Predictions {
-		found = append(found, Problem{Key: "dead_letters", Value: t.DeadLetters,
-			Reason: "is the topic of arrivals or predictions too"})
-	}
+func (t Topics) problems() (found problems) {
+	found.when(t.Predictions == t.Arrivals, "predictions", t.Predictions, "is the topic of arrivals too")
+	found.when(t.DeadLetters == t.Arrivals || t.DeadLetters == t.Predictions, "dead_letters", t.DeadLetters,
+		"is the topic of arrivals or predictions too")
 	return found
 }

@@ -274,7 +274,7 @@ func (l *loader) fill(target reflect.Value) {
 		return
 	}
 	for _, s := range l.schema.sections {
-		ruled, ok := target.FieldByIndex(s.index).Interface().(interface{ problems() []Problem })
+		ruled, ok := target.FieldByIndex(s.index).Interface().(interface{ problems() problems })
 		if !ok {
 			continue
 		}

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"rivulet/test/expect"
 )
 
 // sources writes a file if there is one, and parses the arguments.
@@ -19,14 +20,10 @@ func sources(t *testing.T, file string, environ []string, args ...string) Source
 	Flags[Consumer](fs)
 	if file != "" {
 		path := filepath.Join(t.TempDir(), "rivulet.yaml")
-		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(file), 0o600))
 		args = append(args, "--config", path)
 	}
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, fs.Parse(args))
 	return Sources{Flags: fs, Environ: environ}
 }
 
@@ -77,9 +74,7 @@ func TestDefaults(t *testing.T) {
 		Shutdown:  Shutdown{30 * time.Second},
 		Log:       Log{"info", "text"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("defaults (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "defaults")
 }
 
 // Each layer overrides the one before it, field by field.
@@ -107,9 +102,7 @@ cache: {}
 	}
 	got, err := Load[Consumer](sources(t, file, environ,
 		"--kafka.client_id=from-flag", "--batch.size=30", "--output.probabilities", "--cache.bytes=1GiB"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := Default[Consumer]()
 	want.Kafka.Brokers.Brokers, want.Kafka.ClientID = []string{"a:1", "b:2"}, "from-flag"
 	want.Kafka.Group = "from-environment"
@@ -118,9 +111,7 @@ cache: {}
 	want.Output = Output{Format: "protobuf", Registry: "none",
 		Answer: Answer{Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}}
 	want.Cache.Bytes = 1 << 30
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("settings (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "settings")
 }
 
 // A list replaces the list of the layer before it, in each way of writing it.
@@ -136,18 +127,14 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff([]string{"c:1", "d:2"}, cfg.Kafka.Brokers.Brokers); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, []string{"c:1", "d:2"}, cfg.Kafka.Brokers.Brokers, "%s", name)
 	}
 }
 
 // The file may be named by the environment; --config goes before it, and an empty one turns it off.
 func TestFileByVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.yaml")
-	if err := os.WriteFile(path, []byte("batch: {size: 77}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte("batch: {size: 77}"), 0o600))
 	environ := []string{"RIVULET_CONFIG=" + path}
 	for _, c := range []struct {
 		from Sources
@@ -203,9 +190,7 @@ output: {top_k: {a: 1}}
 		{"output.logits", "yes", "--output.logits", "want true or false"},
 		{"log.level", "loud", file + "8", "want debug, info, warn or error"},
 	}
-	if diff := cmp.Diff(want, problems.Problems); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, problems.Problems, "problems")
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != 1+len(want) || lines[0] != "configuration: 15 problems" {
 		t.Errorf("message:\n%s", err)
@@ -336,9 +321,7 @@ func TestAlias(t *testing.T) {
 	fs := pflag.NewFlagSet("publish", pflag.ContinueOnError)
 	Flags[Publish](fs)
 	Alias(fs, map[string]string{"redis": "redis.url"})
-	if err := fs.Parse([]string{"--redis", "redis://other:1/2", "--artifact=dir"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, fs.Parse([]string{"--redis", "redis://other:1/2", "--artifact=dir"}))
 	cfg, err := Load[Publish](Sources{Flags: fs})
 	if err != nil || cfg.Redis.URL.Reveal() != "redis://other:1/2" {
 		t.Errorf("%v, %v", cfg, err)
@@ -394,9 +377,7 @@ func TestNothingIsExpandedInAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rivulet.yaml")
 	text := "kafka:\n  brokers: [\"${BROKER:-localhost}:9092\"]\n" +
 		"redis:\n  password: ${REDIS_PASSWORD}\n  username: a$b{c}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	_, err := Load[Consumer](Sources{Environ: []string{"RIVULET_CONFIG=" + file}})
 	for _, want := range []string{"2 problems", "kafka.brokers (file " + file +
 		":2): ${BROKER:-localhost} is not expanded",

@@ -49,36 +49,25 @@ type PageActivate struct {
 // Loopback reports whether the page is seen from this machine alone.
 func (p PageServer) Loopback() bool { return loopback(p.Listen) }
 
-func (p PageServer) problems() []Problem {
-	var found []Problem
-	if missing := p.missing(); missing != "" && !p.Loopback() {
-		found = append(found,
-			Problem{Key: "listen", Value: p.Listen, Reason: "others than this machine reach it, and it has " + missing +
-				": set page.tls.cert_file, page.tls.key_file and page.token_file, or an address such as 127.0.0.1:9466"})
-	}
+func (p PageServer) problems() (found problems) {
+	missing := p.missing()
+	found.when(missing != "" && !p.Loopback(), "listen", p.Listen,
+		"others than this machine reach it, and it has "+missing+": set page.tls.cert_file, page.tls.key_file and page.token_file, "+
+			"or an address such as 127.0.0.1:9466")
 	a := p.Activate
-	switch {
-	case a.Password != "" && a.PasswordFile != "":
-		found = append(found,
-			Problem{Key: "activate.password_file", Value: a.PasswordFile, Reason: "activate.password is set, too"})
-	case a.Username != "" && a.Password == "" && a.PasswordFile == "":
-		found = append(found, Problem{Key: "activate.password_file", Reason: "must not be empty if activate.username is set"})
-	case a.Username == "" && (a.Password != "" || a.PasswordFile != ""):
-		found = append(found, Problem{Key: "activate.username", Reason: "must not be empty if its password is set"})
-	}
+	both, none := a.Password != "" && a.PasswordFile != "", a.Password == "" && a.PasswordFile == ""
+	found.when(both, "activate.password_file", a.PasswordFile, "activate.password is set, too")
+	found.when(a.Username != "" && none, "activate.password_file", "", "must not be empty if activate.username is set")
+	found.when(a.Username == "" && !none && !both, "activate.username", "", "must not be empty if its password is set")
 	return found
 }
 
-func (p Page) problems() []Problem {
-	found := append(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry)...)
-	if p.Artifact != "" && p.Page.Activate.Username != "" {
-		found = append(found, Problem{Key: "page.activate.username", Value: p.Page.Activate.Username,
-			Reason: "has no effect, because artifact is set"})
-	}
-	if u := p.Page.Activate.Username; u != "" && u == p.Redis.Username {
-		found = append(found, Problem{Key: "page.activate.username", Value: u,
-			Reason: "is that of redis.username: activating wants rights of its own"})
-	}
+func (p Page) problems() problems {
+	found, u := append(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry)...),
+		p.Page.Activate.Username
+	found.when(p.Artifact != "" && u != "", "page.activate.username", u, "has no effect, because artifact is set")
+	found.when(u != "" && u == p.Redis.Username, "page.activate.username", u,
+		"is that of redis.username: activating wants rights of its own")
 	return found
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rivulet/test/expect"
 )
 
 // files writes files of settings, and returns their paths with commas between them.
@@ -15,9 +17,7 @@ func files(t *testing.T, texts map[string]string) string {
 	var paths []string
 	for name, text := range texts {
 		path := filepath.Join(dir, name+".yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		paths = append(paths, path)
 	}
 	return strings.Join(paths, ",")
@@ -30,9 +30,7 @@ func TestPipelinesOverrideTheirProcess(t *testing.T) {
 	users := files(t, map[string]string{"users": "kafka: {group: users}\nbatch: {size: 7}\nmodels: [a, b]\n"})
 	cfg, err := Load[Consumer](sources(t, "batch: {linger: 9ms}\nkafka: {group: shared}\n",
 		[]string{"RIVULET_KAFKA_BROKERS=a:1,b:2", "RIVULET_BATCH_SIZE=3"}, "--pipelines", orders+","+users))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	all, err := Pipelines(cfg)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d pipelines, %v", len(all), err)

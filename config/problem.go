@@ -26,30 +26,33 @@ func (p Problem) String() string {
 	return b.String() + ": " + p.Reason
 }
 
+// problems are gathered rule by rule.
+type problems []Problem
+
+// when adds a problem if a setting is wrong.
+func (p *problems) when(wrong bool, key, value, reason string) {
+	if wrong {
+		*p = append(*p, Problem{Key: key, Value: value, Reason: reason})
+	}
+}
+
 // unused returns the values that are set although they have no effect, with the reason.
-func unused(reason string, values ...Problem) (found []Problem) {
+func unused(reason string, values ...Problem) (found problems) {
 	for _, p := range values {
-		if p.Value != "" {
-			p.Reason = reason
-			found = append(found, p)
-		}
+		found.when(p.Value != "", p.Key, p.Value, reason)
 	}
 	return found
 }
 
 // unpaired returns the missing one of a certificate and its key, whose settings begin with a prefix.
-func unpaired(prefix, cert, key string) (found []Problem) {
-	if cert != "" && key == "" {
-		found = append(found, Problem{Key: prefix + "key_file", Reason: "must not be empty if cert_file is set"})
-	}
-	if key != "" && cert == "" {
-		found = append(found, Problem{Key: prefix + "cert_file", Reason: "must not be empty if key_file is set"})
-	}
+func unpaired(prefix, cert, key string) (found problems) {
+	found.when(cert != "" && key == "", prefix+"key_file", "", "must not be empty if cert_file is set")
+	found.when(key != "" && cert == "", prefix+"cert_file", "", "must not be empty if key_file is set")
 	return found
 }
 
 // tlsProblems returns the problems of a client's TLS; noEffect is the reason why it is not used, if it is not.
-func tlsProblems(prefix string, t RedisTLS, noEffect string) (found []Problem) {
+func tlsProblems(prefix string, t RedisTLS, noEffect string) (found problems) {
 	if noEffect != "" {
 		found = unused(noEffect, Problem{Key: prefix + "ca_file", Value: t.CAFile},
 			Problem{Key: prefix + "cert_file", Value: t.CertFile}, Problem{Key: prefix + "key_file", Value: t.KeyFile},

@@ -73,38 +73,31 @@ type RedisBreaker struct {
 // Degrade is the value of [Redis.Outage] on which wiring branches.
 const Degrade = "degrade"
 
-func (r Redis) problems() []Problem {
-	if r.HeartbeatTTL > 2*r.PollInterval {
-		return nil
-	}
-	return []Problem{{Key: "heartbeat_ttl", Value: r.HeartbeatTTL.String(),
-		Reason: fmt.Sprintf("not more than twice poll_interval, %s: the version in use would lose its protection between two polls", r.PollInterval)}}
+func (r Redis) problems() (found problems) {
+	found.when(r.HeartbeatTTL <= 2*r.PollInterval, "heartbeat_ttl", r.HeartbeatTTL.String(), fmt.Sprintf(
+		"not more than twice poll_interval, %s: the version in use would lose its protection between two polls",
+		r.PollInterval))
+	return found
 }
 
-func (r RedisAddress) problems() []Problem {
-	var found []Problem
-	complain := func(key, value, reason string) {
-		found = append(found, Problem{Key: key, Value: value, Reason: reason})
-	}
+func (r RedisAddress) problems() (found problems) {
 	_, more := r.URL.Split()
 	watched := r.Sentinel.Master != ""
 	switch {
 	case r.Cluster && watched:
-		complain("sentinel.master", r.Sentinel.Master, "has no effect, because cluster is true")
+		found.when(true, "sentinel.master", r.Sentinel.Master, "has no effect, because cluster is true")
 	case len(more) > 0 && !r.Cluster && !watched:
-		complain("url", r.URL.String(), "several hosts are nodes of a cluster or sentinels: set cluster or sentinel.master")
+		found.when(true, "url", r.URL.String(),
+			"several hosts are nodes of a cluster or sentinels: set cluster or sentinel.master")
 	case (r.Cluster || watched) && strings.HasPrefix(string(r.URL), "unix:"):
-		complain("url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
+		found.when(true, "url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
 	case r.Cluster && r.URL.database() != 0:
-		complain("url", r.URL.String(), "a cluster has only database 0")
+		found.when(true, "url", r.URL.String(), "a cluster has only database 0")
 	}
-	if !watched && (r.Sentinel.Username != "" || r.Sentinel.Password != "") {
-		complain("sentinel.master", "", "must not be empty if sentinel.username or sentinel.password is set")
-	}
-	if r.Retry.MaxBackoff < r.Retry.MinBackoff {
-		complain("retry.max_backoff", r.Retry.MaxBackoff.String(),
-			fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
-	}
+	found.when(!watched && (r.Sentinel.Username != "" || r.Sentinel.Password != ""), "sentinel.master", "",
+		"must not be empty if sentinel.username or sentinel.password is set")
+	found.when(r.Retry.MaxBackoff < r.Retry.MinBackoff, "retry.max_backoff", r.Retry.MaxBackoff.String(),
+		fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
 	noTLS := ""
 	if !strings.HasPrefix(string(r.URL), "rediss:") {
 		noTLS = "has no effect, because url does not begin with rediss://"
@@ -112,22 +105,14 @@ func (r RedisAddress) problems() []Problem {
 	return append(append(found, r.loginProblems()...), tlsProblems("tls.", r.TLS, noTLS)...)
 }
 
-func (r RedisAddress) loginProblems() []Problem {
-	var found []Problem
+func (r RedisAddress) loginProblems() (found problems) {
 	username, word := r.URL.Login()
 	password := word != ""
-	if r.Username != "" && username != "" {
-		found = append(found, Problem{Key: "username", Value: r.Username, Reason: "is set, and url has a user too"})
-	}
-	if r.Password != "" && password {
-		found = append(found, Problem{Key: "password", Value: r.Password.String(),
-			Reason: "is set, and url has a password too"})
-	}
-	if r.PasswordFile != "" && (r.Password != "" || password) {
-		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is a password"})
-	}
-	if r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password {
-		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file: a user needs one"})
-	}
+	found.when(r.Username != "" && username != "", "username", r.Username, "is set, and url has a user too")
+	found.when(r.Password != "" && password, "password", r.Password.String(), "is set, and url has a password too")
+	found.when(r.PasswordFile != "" && (r.Password != "" || password), "password_file", r.PasswordFile,
+		"is set, and so is a password")
+	found.when(r.Username != "" && r.Password == "" && r.PasswordFile == "" && !password, "password", "",
+		"is empty, and so is password_file: a user needs one")
 	return found
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 func TestRedisURLHosts(t *testing.T) {
@@ -24,9 +24,7 @@ func TestRedisURLHosts(t *testing.T) {
 			t.Errorf("%s: %v", c.url, err)
 		}
 		first, more := u.Split()
-		if diff := cmp.Diff(append([]string{c.first}, c.more...), append([]string{first}, more...)); diff != "" {
-			t.Errorf("%s: hosts (-want +got):\n%s", c.url, diff)
-		}
+		expect.Same(t, append([]string{c.first}, c.more...), append([]string{first}, more...), "%s: hosts", c.url)
 		if u.String() != c.shown {
 			t.Errorf("String gives %s, want %s", u, c.shown)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write REFERENCE.md anew")
@@ -17,17 +17,11 @@ var update = flag.Bool("update", false, "write REFERENCE.md anew")
 func TestReference(t *testing.T) {
 	want := reference()
 	if *update {
-		if err := os.WriteFile("REFERENCE.md", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile("REFERENCE.md", []byte(want), 0o644))
 	}
 	got, err := os.ReadFile("REFERENCE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("REFERENCE.md is stale; run go test ./config -update (-want +got):\n%s", diff)
-	}
+	expect.OK(t, err)
+	expect.Same(t, want, string(got), "REFERENCE.md is stale; run go test ./config -update")
 }
 
 func reference() string {

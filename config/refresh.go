@@ -11,7 +11,7 @@ type Refresh struct {
 	Registry Registry    `key:"registry"`
 }
 
-func (r Refresh) problems() []Problem { return registryProblems(r.Input, r.Registry) }
+func (r Refresh) problems() problems { return registryProblems(r.Input, r.Registry) }
 
 // Cluster is the configuration of Kafka for a reader of topics.
 type Cluster struct {

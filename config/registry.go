@@ -36,20 +36,16 @@ func (r Registry) Secure() bool {
 	return false
 }
 
-func (r Registry) problems() []Problem {
-	var found []Problem
-	if r.Username == "" {
-		found = unused("has no effect, because username is empty", Problem{Key: "password", Value: r.Password.String()},
-			Problem{Key: "password_file", Value: r.PasswordFile})
-	}
+func (r Registry) problems() (found problems) {
 	switch {
 	case r.Username == "":
+		found = unused("has no effect, because username is empty", Problem{Key: "password", Value: r.Password.String()},
+			Problem{Key: "password_file", Value: r.PasswordFile})
 	case len(r.URLs) == 0:
-		found = append(found, Problem{Key: "username", Value: r.Username, Reason: "has no effect, because urls is empty"})
-	case r.Password == "" && r.PasswordFile == "":
-		found = append(found, Problem{Key: "password", Reason: "is empty, and so is password_file"})
-	case r.Password != "" && r.PasswordFile != "":
-		found = append(found, Problem{Key: "password_file", Value: r.PasswordFile, Reason: "is set, and so is password"})
+		found.when(true, "username", r.Username, "has no effect, because urls is empty")
+	default:
+		found.when(r.Password == "" && r.PasswordFile == "", "password", "", "is empty, and so is password_file")
+		found.when(r.Password != "" && r.PasswordFile != "", "password_file", r.PasswordFile, "is set, and so is password")
 	}
 	noTLS := ""
 	if !r.Secure() {
@@ -120,15 +116,11 @@ type Mapping struct {
 	Unavailable   string `key:"unavailable" default:"refuse" oneof:"refuse|missing" usage:"what an arrival is whose features, edges or time have the placeholder; refuse: a dead letter; missing: these count as missing"`
 }
 
-func (m Mapping) problems() []Problem {
-	if m.Features != "" && m.Named != "" {
-		return []Problem{{Key: "named", Value: m.Named, Reason: "features is set too: want one of them"}}
-	}
-	if (m.Source == "") != (m.Target == "") || m.Source == "" && m.Weight+m.In+m.Type != "" {
-		return []Problem{{Key: "source", Value: m.Source,
-			Reason: "want source and target, or neither of source, target, weight and in"}}
-	}
-	return nil
+func (m Mapping) problems() (found problems) {
+	found.when(m.Features != "" && m.Named != "", "named", m.Named, "features is set too: want one of them")
+	found.when((m.Source == "") != (m.Target == "") || m.Source == "" && m.Weight+m.In+m.Type != "", "source", m.Source,
+		"want source and target, or neither of source, target, weight and in")
+	return found
 }
 
 // checkPointer accepts a JSON pointer, # for the whole document, and nothing for the default.
@@ -152,9 +144,8 @@ const (
 )
 
 // registryProblems are of settings that need a registry where there is none.
-func registryProblems(in Input, r Registry) []Problem {
-	if in.Format == Confluent && len(r.URLs) == 0 {
-		return []Problem{{Key: "input.format", Value: in.Format, Reason: "needs a registry, and registry.urls is empty"}}
-	}
-	return nil
+func registryProblems(in Input, r Registry) (found problems) {
+	found.when(in.Format == Confluent && len(r.URLs) == 0, "input.format", in.Format,
+		"needs a registry, and registry.urls is empty")
+	return found
 }

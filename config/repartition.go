@@ -24,22 +24,18 @@ type EdgeMapping struct {
 }
 
 // repartitionProblems returns topics that are named twice, and edges that nobody waits for.
-func (c Consumer) repartitionProblems() (found []Problem) {
+func (c Consumer) repartitionProblems() (found problems) {
 	seen := []string{c.Kafka.Topics.Arrivals, c.Kafka.Topics.Predictions, c.Kafka.Topics.DeadLetters, c.Labels.Topic}
 	for _, list := range []struct {
 		key    string
 		topics []string
 	}{{"repartition.nodes", c.Repartition.Nodes}, {"repartition.edges", c.Repartition.Edges}} {
 		for _, topic := range list.topics {
-			if slices.Contains(seen, topic) {
-				found = append(found, Problem{Key: list.key, Value: topic, Reason: "the settings name this topic twice"})
-			}
+			found.when(slices.Contains(seen, topic), list.key, topic, "the settings name this topic twice")
 			seen = append(seen, topic)
 		}
 	}
-	if len(c.Repartition.Edges) > 0 && c.Attach.Wait == 0 {
-		found = append(found, Problem{Key: "repartition.edges", Value: strings.Join(c.Repartition.Edges, ","),
-			Reason: "attach.wait is 0s, so that consumers would pass these edges over"})
-	}
+	found.when(len(c.Repartition.Edges) > 0 && c.Attach.Wait == 0, "repartition.edges",
+		strings.Join(c.Repartition.Edges, ","), "attach.wait is 0s, so that consumers would pass these edges over")
 	return found
 }

@@ -26,12 +26,10 @@ type Serve struct {
 	Log      Log      `key:"log"`
 }
 
-func (s Serve) problems() []Problem {
+func (s Serve) problems() problems {
 	found := attachProblems(s.Attach, s.Choice, s.Redis)
-	if s.Batch.Mode == ModeGraph {
-		found = append(found, Problem{Key: "batch.mode", Value: s.Batch.Mode,
-			Reason: "an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or --batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph"})
-	}
+	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
+		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or --batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")
 	return found
 }
 
@@ -63,17 +61,11 @@ type ServerBatch struct {
 	Linger time.Duration `key:"linger" default:"0s" min:"0s" max:"1s" usage:"how long the first request of a micro-batch waits for others" zero:"a micro-batch consists of the requests that are waiting when the one before it has been answered"`
 }
 
-func (s Server) problems() []Problem {
-	var found []Problem
-	if s.Queue.Bytes < s.MaxBody {
-		found = append(found, Problem{Key: "queue.bytes", Value: s.Queue.Bytes.String(),
-			Reason: "less than max_body, " + s.MaxBody.String()})
-	}
-	if missing := s.missing(); missing != "" && !s.Open && !loopback(s.Listen) {
-		found = append(found,
-			Problem{Key: "listen", Value: s.Listen, Reason: "others than this machine reach it, and it has " + missing +
-				": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both"})
-	}
+func (s Server) problems() (found problems) {
+	found.when(s.Queue.Bytes < s.MaxBody, "queue.bytes", s.Queue.Bytes.String(), "less than max_body, "+s.MaxBody.String())
+	missing := s.missing()
+	found.when(missing != "" && !s.Open && !loopback(s.Listen), "listen", s.Listen,
+		"others than this machine reach it, and it has "+missing+": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both")
 	return found
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"rivulet/test/expect"
 )
 
 // A server that is reachable beyond this machine uses TLS and a token, or its settings say that something else protects
@@ -43,9 +45,7 @@ func serveSources(t *testing.T, flags string, environ ...string) Sources {
 	t.Helper()
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	Flags[Serve](fs)
-	if err := fs.Parse(strings.Fields(flags)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, fs.Parse(strings.Fields(flags)))
 	return Sources{Flags: fs, Environ: environ}
 }
 
