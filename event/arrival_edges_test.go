@@ -14,6 +14,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/test/expect"
 )
 
 // edgesCase is an arrival whose edges have weights, directions or types, and the ways to write it.
@@ -53,9 +54,7 @@ func (c *edgesCase) inEveryForm(t *testing.T) {
 	plain := event.Arrival{ID: "v", Features: event.Features{Values: []float32{1}}, Edges: []string{"a"}}
 	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		record, err := codec.AppendArrival(nil, &c.sent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		reader, got := form.Reader{Default: codec}, event.Arrival{}
 		err = reader.Arrival(nil, record, &got)
 		require(codec.ContentType(), got, err)
@@ -70,9 +69,7 @@ func (c *edgesCase) inEveryForm(t *testing.T) {
 		}
 	}
 	mapping, err := form.NewMapping(c.mapping)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for reader, texts := range map[*form.Reader][]string{{Default: json.Codec{}}: c.texts, {Mapping: mapping}: c.mapped} {
 		for _, text := range texts {
 			got := event.Arrival{}
@@ -92,13 +89,9 @@ func (c *edgesCase) byRegistry(t *testing.T, require func(name string, got event
 		values[name] = value
 	}
 	record, err := avrolib.MustParse(schema).Encode(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	of, err := avro.Parse(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := event.Arrival{}
 	if err = of.DecodeArrival(record, &got); err == nil {
 		got.JoinIncoming()
@@ -201,9 +194,7 @@ func TestTypesOfEdgesOfTheirOwn(t *testing.T) {
 			if err == nil {
 				err = codec.DecodeEdge(record, &e)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			a.Join([]event.Edge{e})
 		}
 		a.Relate(relate)

@@ -18,6 +18,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/form"
+	"rivulet/test/expect"
 )
 
 // asyncAPI has the parts of asyncapi.yaml that are compared with the code.
@@ -59,13 +60,9 @@ type asyncAPI struct {
 // have.
 func TestAsyncAPI(t *testing.T) {
 	text, err := os.ReadFile("asyncapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var d asyncAPI
-	if err := yaml.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, yaml.Unmarshal(text, &d))
 	used := map[string]bool{} // messages of channels, and channels of operations
 	for name, c := range d.Channels {
 		for _, m := range c.Messages {
@@ -103,9 +100,7 @@ func TestAsyncAPI(t *testing.T) {
 		}
 	}
 	have, err := filepath.Glob("schema/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(have, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("schemas (-here +in asyncapi.yaml):\n%s", diff)
 	}
@@ -146,9 +141,7 @@ func constants(t *testing.T) (headers, reasons []string) {
 	t.Helper()
 	for _, name := range []string{"headers.go", "event.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, is := n.(*ast.ValueSpec)
 			if !is || len(spec.Values) != 1 {
@@ -159,9 +152,7 @@ func constants(t *testing.T) (headers, reasons []string) {
 				return true
 			}
 			value, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			switch name := spec.Names[0].Name; {
 			case strings.HasPrefix(name, "Header"):
 				headers = append(headers, value)

@@ -21,6 +21,7 @@ import (
 	"rivulet/event/eventtest"
 	"rivulet/event/json"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // The schemas of Rivulet's own records.
@@ -69,13 +70,9 @@ func TestAvroArrivalRoundTrip(t *testing.T) {
 		want, got := drawAvro(t), event.Arrival{Edges: []string{"old"},
 			Features: event.Features{Indices: []int32{3}, Sparse: true}}
 		data, err := eventavro.Codec{}.AppendArrival([]byte("before"), &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		data = data[len("before"):]
-		if err := (eventavro.Codec{}).DecodeArrival(data, &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (eventavro.Codec{}).DecodeArrival(data, &got))
 		eventtest.RequireSameArrival(t, &want, &got)
 		// The library reads the same bytes, and writes them again.
 		var tree any
@@ -88,9 +85,7 @@ func TestAvroArrivalRoundTrip(t *testing.T) {
 		if err == nil {
 			err = (eventavro.Codec{}).DecodeArrival(again, &twice)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		byName := func(a, b schema.Field) int { return strings.Compare(a.Name, b.Name) } // the library's maps have no order
 		slices.SortFunc(want.Features.Named, byName)
 		slices.SortFunc(twice.Features.Named, byName)
@@ -106,9 +101,7 @@ func TestAvroPredictionAndLabelRoundTrip(t *testing.T) {
 		if err == nil {
 			err = (eventavro.Codec{}).DecodePrediction(data, &got) // by the library
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		want.ArrivalTime = want.ArrivalTime.Truncate(time.Microsecond)
 		want.IngestTime = want.IngestTime.Truncate(time.Microsecond)
 		want.PredictedTime = want.PredictedTime.Truncate(time.Microsecond)
@@ -162,9 +155,7 @@ func TestAvroExamplesAreWritten(t *testing.T) {
 	want := avroExamples(t)
 	if *update {
 		for name, data := range want {
-			if err := os.WriteFile(filepath.Join("testdata", name+".avro"), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(filepath.Join("testdata", name+".avro"), data, 0o644))
 		}
 	}
 	if diff := cmp.Diff(want, examples(t, "*.avro")); diff != "" {
@@ -220,13 +211,9 @@ func TestAvroPredictionExamples(t *testing.T) {
 func written(t testing.TB, text string, value any) (*eventavro.Schema, []byte) {
 	t.Helper()
 	data, err := avro.MustParse(text).Encode(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s, err := eventavro.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return s, data
 }
 
@@ -297,9 +284,7 @@ func TestAvroOfOtherWriters(t *testing.T) {
 func TestAvroBlocksWithTheirLength(t *testing.T) {
 	s, err := eventavro.Parse(clickSchema + `{"name":"more","type":{"type":"array","items":"string"}},{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"float"}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	data := []byte{3, 8, 2, 'a', 2, 'b', 0, 2, 'n', 1, 8, 0, 0, 128, 63, 0} // -2 strings of 4 bytes; -1 float of 4 bytes
 	var got event.Arrival
 	if err := s.DecodeArrival(data, &got); err != nil || got.ID != "n" ||
@@ -312,9 +297,7 @@ func TestAvroRefuses(t *testing.T) {
 	good, err := eventavro.Codec{}.AppendArrival(nil,
 		&event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2}},
 			Edges: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var a event.Arrival
 	for n := range good { // every beginning of a record
 		if err := (eventavro.Codec{}).DecodeArrival(good[:n], &a); err == nil {
@@ -350,9 +333,7 @@ func TestAvroRefuses(t *testing.T) {
 func hostile(t testing.TB) map[string]func() error {
 	parse := func(text string) *eventavro.Schema {
 		s, err := eventavro.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return s
 	}
 	nulls := parse(clickSchema + `{"name":"x","type":{"type":"array","items":"null"}}]}`)
@@ -411,9 +392,7 @@ func TestAvroReferences(t *testing.T) {
 	const click = `{"type":"record","name":"Click","namespace":"g","fields":[{"name":"by","type":"Node"},{"name":"id","type":"string"},
 		{"name":"too","type":["null","g.Node"]},{"name":"features","type":{"type":"array","items":"float"}}]}`
 	s, err := eventavro.Parse(click, node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var a event.Arrival
 	if err := s.DecodeArrival([]byte{8, 2, 'n', 2, 6, 0}, &a); err != nil || a.ID != "n" {
 		t.Errorf("%+v, %v", a, err)
@@ -438,9 +417,7 @@ func FuzzAvroArrival(f *testing.F) {
 				t.Fatalf("%x is an arrival, and has no JSON form: %v", data, err)
 			}
 			again := *a // the memory of a record with the same names
-			if err := (eventavro.Codec{}).DecodeArrival(data, &again); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (eventavro.Codec{}).DecodeArrival(data, &again))
 			eventtest.RequireSameArrival(t, a, &again)
 		})
 	})

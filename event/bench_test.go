@@ -14,6 +14,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 // generatedCodec reads arrivals by the generated code, for comparison.
@@ -42,9 +43,7 @@ func BenchmarkDecodeArrival(b *testing.B) {
 				var a event.Arrival
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := form.codec.DecodeArrival(data, &a); err != nil {
-						b.Fatal(err)
-					}
+					expect.OK(b, form.codec.DecodeArrival(data, &a))
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "arrivals/s")
 				b.ReportMetric(float64(len(data)), "B/arrival")
@@ -58,9 +57,7 @@ func BenchmarkAppendArrival(b *testing.B) {
 		for _, form := range benchCodecs[:3] {
 			b.Run(name+"/"+form.name, func(b *testing.B) {
 				var a event.Arrival
-				if err := form.codec.DecodeArrival(eventtest.BenchArrival(form.codec, sparse), &a); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, form.codec.DecodeArrival(eventtest.BenchArrival(form.codec, sparse), &a))
 				var out []byte
 				var err error
 				b.ReportAllocs()
@@ -102,15 +99,11 @@ func BenchmarkDecodePrediction(b *testing.B) {
 	for _, form := range benchCodecs[:3] {
 		b.Run(form.name, func(b *testing.B) {
 			data, err := form.codec.AppendPrediction(nil, &full)
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, err)
 			var p event.Prediction
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := form.codec.DecodePrediction(data, &p); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, form.codec.DecodePrediction(data, &p))
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
 		})
@@ -161,9 +154,7 @@ func BenchmarkAvroReaders(b *testing.B) {
 			b.Run(name+"/"+reader, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := read(); err != nil {
-						b.Fatal(err)
-					}
+					expect.OK(b, read())
 				}
 			})
 		}

@@ -18,6 +18,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // What holds for records of all forms.
@@ -121,21 +122,15 @@ func TestIDsOfEarlierRecordsAreKept(t *testing.T) {
 		record := func(id string, edges ...string) []byte {
 			data, err := codec.AppendArrival(nil, &event.Arrival{ID: id, Features: event.Features{Values: []float32{1}},
 				Edges: edges})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			return data
 		}
 		var a event.Arrival
 		first := record("first", "e1", "e2")
-		if err := codec.DecodeArrival(first, &a); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, codec.DecodeArrival(first, &a))
 		id, edges := a.ID, slices.Clone(a.Edges)
 		copy(first, strings.Repeat("#", len(first)))
-		if err := codec.DecodeArrival(record("other", "zz", "yy"), &a); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, codec.DecodeArrival(record("other", "zz", "yy"), &a))
 		if id != "first" || !slices.Equal(edges, []string{"e1", "e2"}) {
 			t.Errorf("%s: ids of the first record became %q, %q", codec.ContentType(), id, edges)
 		}
@@ -149,9 +144,7 @@ func TestArrivalAllocations(t *testing.T) {
 		data := eventtest.BenchArrival(codec, true)
 		var a event.Arrival
 		decoding := testing.AllocsPerRun(100, func() {
-			if err := codec.DecodeArrival(data, &a); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, codec.DecodeArrival(data, &a))
 		})
 		out := make([]byte, 0, 2*len(data))
 		encoding := testing.AllocsPerRun(100, func() {
@@ -174,9 +167,7 @@ func TestCodecsConcurrently(t *testing.T) {
 			Sparse: true},
 			Edges: []string{"a", "b"}, Time: time.Unix(1, 0)}
 		record, err := codec.AppendArrival(nil, &sent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for range 8 {
 			wg.Go(func() {
 				a, p, full := eventtest.UsedArrival(), fullFor(codec), fullFor(codec)
@@ -225,9 +216,7 @@ func fuzzArrival(t *testing.T, codec event.Codec, record []byte, more func(a *ev
 	requirePredictable(t, &a)
 	more(&a)
 	written, err := codec.AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	again := eventtest.UsedArrival()
 	if err := codec.DecodeArrival(written, &again); err != nil {
 		t.Fatalf("%q: %v", written, err)
@@ -255,9 +244,7 @@ func fuzzPrediction(t *testing.T, codec event.Codec, record []byte, more func(wr
 	}
 	requireIDs(t, []string{p.ID})
 	written, err := codec.AppendPrediction(nil, &p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	more(written)
 	again := eventtest.FullPrediction()
 	again.Key = nil

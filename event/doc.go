@@ -32,16 +32,15 @@
 //
 // # Files
 //
-//	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters
+//	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters; Codec: the methods of
+//	                every form; times that every form can hold
 //	edge.go         Edge: an edge that comes as a record of its own, and how arrivals take such edges
 //	label.go        Label: the class of a node that becomes known later
 //	arrival.go      Check and NormaliseEdges
 //	named.go        features by name become rows of a schema
 //	field_error.go  FieldError: reason, path and value
-//	headers.go      the headers of records; trace.go: the trace context among them
-//	times.go        times that every form can hold
+//	headers.go      the headers of records, and the trace context among them
 //	schema.go       the files of schema/ as strings
-//	codec.go          Codec: the methods of every form
 //
 // # Memory
 //

@@ -19,6 +19,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 var edgeHeaders = []event.Header{{Key: event.HeaderKind, Value: []byte(event.KindEdge)}}
@@ -40,9 +41,7 @@ func TestEdgeRoundTrip(t *testing.T) {
 		want := drawEdge(t)
 		for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}} {
 			record, err := codec.AppendEdge([]byte("before"), &want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			record = record[len("before"):]
 			got := event.Edge{Source: "left", Target: "over", Weight: 7, In: true}
 			is, err := (&form.Reader{Default: codec}).Edge(edgeHeaders, record, &got)
@@ -139,9 +138,7 @@ func TestJoinHasOneOrder(t *testing.T) {
 				}
 			}
 			a.Join(all[own:])
-			if err := a.CheckEdges(0); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, a.CheckEdges(0))
 			a.NormaliseEdges()
 			if want == nil {
 				want = &a
@@ -157,13 +154,9 @@ func TestEdgeCount(t *testing.T) {
 	want := event.Arrival{ID: "a", EdgeCount: 300, Edges: []string{"b"}, Features: event.Features{Values: []float32{1}}}
 	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		record, err := codec.AppendArrival(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got := event.Arrival{EdgeCount: 7}
-		if err := codec.DecodeArrival(record, &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, codec.DecodeArrival(record, &got))
 		eventtest.RequireSameArrival(t, &want, &got)
 	}
 	for text, count := range map[string]int{`,"edge_count":0`: 0, `,"edge_count":null`: 0, `,"edge_count": 7`: 7, ``: 0,

@@ -5,14 +5,13 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // A record of any form may lack its features where they are looked up, and is read in full otherwise; elsewhere it is
@@ -20,33 +19,21 @@ import (
 func TestFeaturesMayBeLookedUp(t *testing.T) {
 	whole := event.Arrival{ID: "a", Edges: []string{"b", "c"}, Features: event.Features{Absent: true}}
 	plain, err := json.Codec{}.AppendArrival(nil, &whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	binary, err := protobuf.Codec{}.AppendArrival(nil, &whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if _, err := (avro.Codec{}).AppendArrival(nil, &whole); err == nil {
 		t.Error("Avro: no error, and its schema wants features")
 	}
 	mapping, err := form.NewMapping(form.MappingOptions{ID: "/user", Edges: "/friends", Key: "/owner"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	cloud, err := form.NewMapping(form.MappingOptions{Preset: form.PresetCloudEvents})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	nullable, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
 		{"name":"features","type":["null",{"type":"array","items":"float"}]},{"name":"edges","type":{"type":"array","items":"string"}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	none, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},{"name":"edges","type":{"type":"array","items":"string"}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	head := []byte{0, 0, 0, 0, 7}
 	for name, c := range map[string]struct {
 		forms   form.Reader
@@ -127,9 +114,7 @@ func TestFeatureForms(t *testing.T) {
 		if c.features.Named != nil {
 			got.Values = nil
 		}
-		if diff := cmp.Diff(c.features, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, c.features, got, "%s", name)
 	}
 	for name, f := range map[string]event.Features{"sparse": {Sparse: true}, "by name": {Named: named},
 		"NaN": {Values: []float32{float32(math.NaN())}}} {

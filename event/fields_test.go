@@ -17,6 +17,7 @@ import (
 	"rivulet/event/fields"
 	"rivulet/event/table"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 // kindsInSchemas says for each kind what its Go type, its type in .proto and its type in .avsc are.
@@ -68,9 +69,7 @@ func TestTablesAreTheSchemas(t *testing.T) {
 			event.PredictionSchema},
 	} {
 		var object map[string]any
-		if err := json.Unmarshal(tc.json, &object); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal(tc.json, &object))
 		inStruct := map[string]bool{}
 		for _, name := range tc.noField {
 			inStruct[name] = true

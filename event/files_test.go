@@ -18,6 +18,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/eventtest"
 	eventjson "rivulet/event/json"
+	"rivulet/test/expect"
 )
 
 // The model and the limit for which the example files are made.
@@ -29,18 +30,12 @@ const (
 func compileSchema(t *testing.T, schema []byte) *jsonschema.Schema {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource("schema.json", document); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, compiler.AddResource("schema.json", document))
 	compiled, err := compiler.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return compiled
 }
 
@@ -62,9 +57,7 @@ func examples(t testing.TB, pattern string) map[string][]byte {
 	files := make(map[string][]byte, len(paths))
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		files[strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))] = data
 	}
 	return files
@@ -80,9 +73,7 @@ func TestExampleArrivals(t *testing.T) {
 func requireGoodArrival(t *testing.T, schema *jsonschema.Schema, record []byte) {
 	t.Helper()
 	var a, again event.Arrival
-	if err := (eventjson.Codec{}).DecodeArrival(record, &a); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, (eventjson.Codec{}).DecodeArrival(record, &a))
 	d := exampleFeatures
 	if a.Features.Named != nil {
 		d = 0 // no schema has made a row of them
@@ -91,12 +82,8 @@ func requireGoodArrival(t *testing.T, schema *jsonschema.Schema, record []byte) 
 		t.Error(err)
 	}
 	written, err := (eventjson.Codec{}).AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := (eventjson.Codec{}).DecodeArrival(written, &again); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, (eventjson.Codec{}).DecodeArrival(written, &again))
 	eventtest.RequireSameArrival(t, &a, &again)
 	for _, r := range [][]byte{record, written} {
 		if err := conforms(schema, r); err != nil {
@@ -155,16 +142,10 @@ func TestExamplePredictions(t *testing.T) {
 func requireGoodPrediction(t *testing.T, schema *jsonschema.Schema, record []byte) {
 	t.Helper()
 	var p, again event.Prediction
-	if err := (eventjson.Codec{}).DecodePrediction(record, &p); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, (eventjson.Codec{}).DecodePrediction(record, &p))
 	written, err := (eventjson.Codec{}).AppendPrediction(nil, &p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := (eventjson.Codec{}).DecodePrediction(written, &again); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, (eventjson.Codec{}).DecodePrediction(written, &again))
 	if diff := cmp.Diff(p, again, eventtest.SameBits); diff != "" {
 		t.Error(diff)
 	}
@@ -217,9 +198,7 @@ var fence = regexp.MustCompile("(?ms)^```json (arrival|edge|prediction|label)\n(
 // The README is the contract's text; its examples must be records.
 func TestReadmeExamples(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	arrivals, predictions := compileSchema(t, event.ArrivalSchema), compileSchema(t, event.PredictionSchema)
 	count := map[string]int{}
 	for _, match := range fence.FindAllSubmatch(readme, -1) {
@@ -244,9 +223,7 @@ func TestReadmeExamples(t *testing.T) {
 // Every field of the schemas, every reason and every header is in the README.
 func TestReadmeIsComplete(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	words := []string{
 		event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength, event.ReasonNotFinite,
 		event.ReasonTooManyEdges, event.ReasonTooLarge,
@@ -262,9 +239,7 @@ func TestReadmeIsComplete(t *testing.T) {
 		var schema struct {
 			Properties map[string]any `json:"properties"`
 		}
-		if err := json.Unmarshal(data, &schema); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal(data, &schema))
 		for name := range schema.Properties {
 			words = append(words, name)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/form"
+	"rivulet/test/expect"
 )
 
 // Records that ask to forget an id do so where that is on; else they are passed over, or refused, as ever.
@@ -54,9 +55,7 @@ func TestForgetRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := form.NewMapping(c.mapping)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			var value, key []byte
 			if c.value != "-" {
 				value = []byte(c.value)

@@ -12,6 +12,7 @@ import (
 	"rivulet/event/eventtest"
 	"rivulet/event/json"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // addExamples seeds a fuzz target with the example files, good and bad.
@@ -77,9 +78,7 @@ func FuzzUsedMemory(f *testing.F) {
 	for _, name := range []string{"arrival-named", "arrival-sparse", "arrival-dense"} {
 		for form, ending := range []string{".json", ".pb", ".avro"} {
 			data, err := os.ReadFile(filepath.Join("testdata", name+ending))
-			if err != nil {
-				f.Fatal(err)
-			}
+			expect.OK(f, err)
 			f.Add(uint8(form), data, uint8(form), data)
 		}
 	}

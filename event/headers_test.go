@@ -13,6 +13,7 @@ import (
 	"rivulet/event/eventtest"
 	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 )
 
 func TestDeadLetterHeaders(t *testing.T) {
@@ -34,9 +35,7 @@ func TestDeadLetterHeaders(t *testing.T) {
 		{"rivulet-ingest-time", []byte("2026-03-01T12:00:00.25Z")},
 	}
 	got := d.RecordHeaders()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "headers")
 
 	// If it is fed in again from the dead-letter topic and fails again, it has one set of our headers, the new one.
 	again := event.DeadLetter{Headers: got, Source: event.Source{"arrivals-retry", 0, 5}, Reason: event.ReasonUnparsable,
@@ -50,9 +49,7 @@ func TestDeadLetterHeaders(t *testing.T) {
 		{"rivulet-source-partition", []byte("0")},
 		{"rivulet-source-offset", []byte("5")},
 	}
-	if diff := cmp.Diff(want, again.RecordHeaders()); diff != "" {
-		t.Errorf("headers the second time (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, again.RecordHeaders(), "headers the second time")
 	if len(again.Headers) != 8 || again.Headers[2].Key != "rivulet-reason" ||
 		string(again.Headers[2].Value) != "not_finite" {
 		t.Error("the dead letter's own headers were changed")

@@ -12,6 +12,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/test/expect"
 )
 
 // within reports whether a text is a part of a record's memory.
@@ -33,17 +34,11 @@ func TestIDsInPlace(t *testing.T) {
 						event.Features{Values: []float32{1, -0.5}}
 				}
 				record, err := codec.AppendArrival(nil, &a)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				copied, placed := eventtest.UsedArrival(), eventtest.UsedArrival()
 				apart, inPlace := form.Reader{Default: codec}, form.Reader{Default: codec, InPlace: true}
-				if err := apart.Arrival(nil, record, &copied); err != nil {
-					t.Fatal(err)
-				}
-				if err := inPlace.Arrival(nil, record, &placed); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, apart.Arrival(nil, record, &copied))
+				expect.OK(t, inPlace.Arrival(nil, record, &placed))
 				eventtest.RequireSameArrival(t, &copied, &placed)
 				for k, id := range append(copied.Edges, copied.ID) {
 					if within(record, id) {
@@ -61,14 +56,10 @@ func TestIDsInPlace(t *testing.T) {
 // What a mapping finds in a record is never in place: the record is read from memory that is used again.
 func TestMappedIDsAreCopies(t *testing.T) {
 	m, err := form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	record := []byte(`{"op":"c","after":{"id":"a","features":[1],"edges":["b"]}}`)
 	forms, a := form.Reader{Mapping: m, InPlace: true}, event.Arrival{}
-	if err := forms.Arrival(nil, record, &a); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, forms.Arrival(nil, record, &a))
 	if a.ID != "a" || len(a.Edges) != 1 || a.Edges[0] != "b" || within(record, a.ID) || within(record, a.Edges[0]) {
 		t.Errorf("%+v of %s", a, record)
 	}

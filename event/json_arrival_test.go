@@ -14,6 +14,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/eventtest"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 )
 
 func TestDecodeArrival(t *testing.T) {
@@ -76,9 +77,7 @@ func TestDecodeArrival(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, got := range []event.Arrival{{}, eventtest.UsedArrival()} {
-				if err := (json.Codec{}).DecodeArrival([]byte(tc.record), &got); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, (json.Codec{}).DecodeArrival([]byte(tc.record), &got))
 				eventtest.RequireSameArrival(t, &tc.want, &got)
 			}
 		})
@@ -195,9 +194,7 @@ func TestAppendArrival(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := (json.Codec{}).AppendArrival([]byte("before "), &tc.arrival)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff("before "+tc.want, string(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -209,9 +206,7 @@ func TestArrivalRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := eventtest.DrawArrival(t)
 		data, err := (json.Codec{}).AppendArrival(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got := eventtest.UsedArrival()
 		if err := (json.Codec{}).DecodeArrival(data, &got); err != nil {
 			t.Fatalf("%s: %v", data, err)
@@ -229,9 +224,7 @@ func TestIntegerIDs(t *testing.T) {
 		n := strconv.FormatInt(rapid.Int64().Draw(t, "id"), 10)
 		var asNumber, asString event.Arrival
 		for a, id := range map[*event.Arrival]string{&asNumber: n, &asString: `"` + n + `"`} {
-			if err := (json.Codec{}).DecodeArrival([]byte(`{"id":`+id+`,"features":[],"edges":[`+id+`]}`), a); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (json.Codec{}).DecodeArrival([]byte(`{"id":`+id+`,"features":[],"edges":[`+id+`]}`), a))
 		}
 		eventtest.RequireSameArrival(t, &asString, &asNumber)
 	})
@@ -254,9 +247,7 @@ func TestSparseOrderDoesNotMatter(t *testing.T) {
 		record := `{"id":"x","features":{"indices":[` + strings.Join(indices, ",") + `],"values":[` +
 			strings.Join(values, ",") + `]}}`
 		var got event.Arrival
-		if err := (json.Codec{}).DecodeArrival([]byte(record), &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodeArrival([]byte(record), &got))
 		eventtest.RequireSameArrival(t, &want, &got)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/eventtest"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 )
 
 func TestAppendPrediction(t *testing.T) {
@@ -46,9 +47,7 @@ func TestAppendPrediction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := (json.Codec{}).AppendPrediction([]byte("before "), &tc.prediction)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff("before "+tc.want, string(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -113,9 +112,7 @@ func TestPredictionRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := eventtest.DrawPrediction(t)
 		data, err := (json.Codec{}).AppendPrediction(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		again, err := (json.Codec{}).AppendPrediction(nil, &want)
 		if err != nil || string(again) != string(data) {
 			t.Fatalf("the same prediction is written as %s and as %s (%v)", data, again, err)
@@ -198,9 +195,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := eventtest.DrawPrediction(t)
 		got, err := (json.Codec{}).AppendPrediction(nil, &p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
 			nil, nil, nil, nil, p.Artifact, p.Model, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,

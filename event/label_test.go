@@ -16,6 +16,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 func drawLabel(t *rapid.T) event.Label {
@@ -118,9 +119,7 @@ func TestBadLabels(t *testing.T) {
 			Time: &timestamppb.Timestamp{Nanos: -1}},
 	} {
 		record, err := proto.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var got event.Label
 		if err := (protobuf.Codec{}).DecodeLabel(record, &got); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", l, err, want)
@@ -170,9 +169,7 @@ func FuzzDecodeLabel(f *testing.F) {
 		{ID: "b", Class: event.ByName, ClassName: "c", Time: time.Unix(1e9, 5)}} {
 		for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 			record, err := codec.AppendLabel(nil, &l)
-			if err != nil {
-				f.Fatal(err)
-			}
+			expect.OK(f, err)
 			f.Add(record)
 		}
 	}

@@ -20,14 +20,13 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 func mapping(t testing.TB, o form.MappingOptions) *form.Mapping {
 	t.Helper()
 	m, err := form.NewMapping(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 
@@ -114,9 +113,7 @@ func TestMappings(t *testing.T) {
 func inProtobuf(t *testing.T, a *event.Arrival) []byte {
 	t.Helper()
 	data, err := protobuf.Codec{}.AppendArrival(nil, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return data
 }
 
@@ -178,9 +175,7 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 	columns, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
 		`{"name":"a","kind":"number","missing":"refuse","mean":[0]},` +
 		`{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	reason := func(o form.MappingOptions, record string) string {
 		var a event.Arrival
 		forms := form.Reader{}
@@ -270,9 +265,7 @@ func (s twoSchemas) Schema(id form.SchemaID) (form.Written, error) {
 
 func TestForms(t *testing.T) {
 	plain, err := avro.Codec{}.AppendArrival(nil, &mapped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	framed := append(form.AppendConfluentHead(nil, 7), plain...)
 	inJSON, _ := json.Codec{}.AppendArrival(nil, &mapped)
 	schemas := twoSchemas{avroArrival}
@@ -410,9 +403,7 @@ var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|connect|cl
 // The README's examples of mappings are all of the same arrival.
 func TestReadmeMappings(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	seen := 0
 	for _, match := range mappedFence.FindAllSubmatch(readme, -1) {
 		o, headers, want := form.MappingOptions{Preset: string(match[1])}, []event.Header(nil), timed(mapped, mappedAt)

@@ -15,6 +15,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // namedRow is one row by name, and the schema that makes positions of it.
@@ -108,9 +109,7 @@ func (row *namedRow) forms(t testing.TB) []namedForm {
 	named := event.Arrival{ID: "user-1234567", Edges: []string{"user-1", "user-22", "user-333"},
 		Features: event.Features{Named: row.fields}}
 	dense, turned := named, named
-	if err := dense.Features.Encode(row.schema); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, dense.Features.Encode(row.schema))
 	if dense.Features.Sparse {
 		t.Fatal("the row is sparse")
 	}
@@ -119,9 +118,7 @@ func (row *namedRow) forms(t testing.TB) []namedForm {
 	slices.Reverse(turned.Features.Named)
 	write := func(codec event.Codec, a *event.Arrival) []byte {
 		data, err := codec.AppendArrival(nil, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return data
 	}
 	columns, values := row.columns(t, &named)
@@ -187,9 +184,7 @@ func BenchmarkNamed(b *testing.B) {
 				for k := range forms {
 					start := time.Now()
 					for range 20 {
-						if err := forms[k].read(&arrivals[k]); err != nil {
-							b.Fatal(err)
-						}
+						expect.OK(b, forms[k].read(&arrivals[k]))
 					}
 					times[k] = append(times[k], time.Since(start).Seconds()*1e6/20)
 				}

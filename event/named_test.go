@@ -21,6 +21,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // The golden file is the same arrival in all forms; a time is a time in Protobuf and Avro, and text in JSON.
@@ -28,14 +29,10 @@ func TestNamedInAllForms(t *testing.T) {
 	var a, b, c event.Arrival
 	for name, into := range map[string]*event.Arrival{"json": &a, "pb": &b, "avro": &c} {
 		data, err := os.ReadFile("testdata/arrival-named." + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		codec, _ := form.Lookup(map[string]string{"json": "json", "pb": "protobuf", "avro": "avro"}[name])
 		for range 2 { // the second time into the memory of the first
-			if err := codec.DecodeArrival(data, into); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, codec.DecodeArrival(data, into))
 		}
 	}
 	byName := func(x, y schema.Field) int { return strings.Compare(x.Name, y.Name) }
@@ -51,16 +48,12 @@ func TestNamedInAllForms(t *testing.T) {
 	timed := event.Arrival{ID: "x", Features: event.Features{Named: []schema.Field{{Name: "t",
 		Value: schema.Value{Type: schema.Time, Time: when}}}}}
 	wire, err := (protobuf.Codec{}).AppendArrival(nil, &timed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := (protobuf.Codec{}).DecodeArrival(wire, &b); err != nil || !b.Features.Named[0].Value.Time.Equal(when) {
 		t.Errorf("got %+v, %v", b, err)
 	}
 	text, err := (json.Codec{}).AppendArrival(nil, &timed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := (json.Codec{}).DecodeArrival(text, &b); err != nil ||
 		b.Features.Named[0].Value.Text != "2026-03-01T12:00:00.000000005Z" {
 		t.Errorf("got %+v, %v", b, err)
@@ -116,9 +109,7 @@ func TestNamedRefused(t *testing.T) {
 func TestEncodeNamed(t *testing.T) {
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
 		`{"name":"age","kind":"number","missing":"refuse","mean":[0]},{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for features, reason := range map[string]string{
 		`{"age":1,"v":[2,3]}`: "", `{"v":[2,3]}`: event.ReasonFeatureMissing, `{"age":null}`: event.ReasonFeatureMissing,
 		`{"age":"1"}`: event.ReasonFeatureType, `{"age":1,"v":[2]}`: event.ReasonFeatureLength,
@@ -126,9 +117,7 @@ func TestEncodeNamed(t *testing.T) {
 		`{"age":1,"x":2}`: event.ReasonFeatureUnknown,
 	} {
 		var a event.Arrival
-		if err := (json.Codec{}).DecodeArrival([]byte(`{"id":"x","features":{"named":`+features+`}}`), &a); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodeArrival([]byte(`{"id":"x","features":{"named":`+features+`}}`), &a))
 		err := a.Features.Encode(s)
 		var fault *event.FieldError
 		switch {

@@ -18,6 +18,7 @@ import (
 	"rivulet/event/eventtest"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 func dense(values ...float32) []byte {
@@ -80,9 +81,7 @@ func TestDecodeProtobufArrival(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, got := range []event.Arrival{{}, eventtest.UsedArrival()} {
-				if err := (protobuf.Codec{}).DecodeArrival(tc.record, &got); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, (protobuf.Codec{}).DecodeArrival(tc.record, &got))
 				eventtest.RequireSameArrival(t, &tc.want, &got)
 			}
 		})
@@ -200,9 +199,7 @@ func TestAppendProtobufArrival(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := (protobuf.Codec{}).AppendArrival([]byte("before "), &tc.arrival)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff(hex.EncodeToString([]byte("before "))+tc.want, hex.EncodeToString(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -215,9 +212,7 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := eventtest.DrawArrival(t)
 		data, err := (protobuf.Codec{}).AppendArrival(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var generated eventpb.Arrival
 		if err := proto.Unmarshal(data, &generated); err != nil {
 			t.Fatalf("%x: %v", data, err)
@@ -228,9 +223,7 @@ func TestProtobufArrivalRoundTrip(t *testing.T) {
 			t.Fatalf("%x are fields that the schema does not have", unknown)
 		}
 		theirs, err := proto.Marshal(generatedArrival(&want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, data := range [][]byte{data, theirs} {
 			got := eventtest.UsedArrival()
 			if err := (protobuf.Codec{}).DecodeArrival(data, &got); err != nil {

@@ -21,6 +21,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write the Protobuf and Avro files of testdata anew")
@@ -32,28 +33,20 @@ func binaryExamples(t testing.TB) map[string][]byte {
 	files := maps.Clone(badBinaryExamples)
 	for name, data := range examples(t, "arrival-*.json") {
 		var a event.Arrival
-		if err := (json.Codec{}).DecodeArrival(data, &a); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodeArrival(data, &a))
 		g := generatedArrival(&a)
 		if s := g.GetSparse(); s != nil && !slices.ContainsFunc(s.GetValues(), func(v float32) bool { return v != 1 }) {
 			s.Values = nil
 		}
 		written, err := proto.MarshalOptions{Deterministic: true}.Marshal(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		files[name] = written
 	}
 	for name, data := range examples(t, "prediction-*.json") {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(data, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(data, &p))
 		written, err := proto.MarshalOptions{Deterministic: true}.Marshal(generatedPrediction(&p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if name == "prediction-later-version" {
 			written = append(written, later()...)
 		}
@@ -117,9 +110,7 @@ func TestBinaryExamplesAreWritten(t *testing.T) {
 	want := binaryExamples(t)
 	if *update {
 		for name, data := range want {
-			if err := os.WriteFile(filepath.Join("testdata", name+".pb"), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(filepath.Join("testdata", name+".pb"), data, 0o644))
 		}
 	}
 	if diff := cmp.Diff(want, examples(t, "*.pb")); diff != "" {
@@ -134,22 +125,14 @@ func TestArrivalExamplesInBothForms(t *testing.T) {
 	for name, text := range examples(t, "arrival-*.json") {
 		t.Run(name, func(t *testing.T) {
 			var want, got event.Arrival
-			if err := (json.Codec{}).DecodeArrival(text, &want); err != nil {
-				t.Fatal(err)
-			}
-			if err := (protobuf.Codec{}).DecodeArrival(binary[name], &got); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (json.Codec{}).DecodeArrival(text, &want))
+			expect.OK(t, (protobuf.Codec{}).DecodeArrival(binary[name], &got))
 			eventtest.RequireSameArrival(t, &want, &got)
 			written, err := (protobuf.Codec{}).AppendArrival(nil, &got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			// The generated code puts the oneof at the end; there is no other difference.
 			var again, from eventpb.Arrival
-			if err := errors.Join(proto.Unmarshal(written, &again), proto.Unmarshal(binary[name], &from)); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, errors.Join(proto.Unmarshal(written, &again), proto.Unmarshal(binary[name], &from)))
 			if !proto.Equal(&again, &from) || len(written) != len(binary[name]) {
 				t.Errorf("written as %x, the file has %x", written, binary[name])
 			}
@@ -162,19 +145,13 @@ func TestPredictionExamplesInBothForms(t *testing.T) {
 	for name, text := range examples(t, "prediction-*.json") {
 		t.Run(name, func(t *testing.T) {
 			var want, got event.Prediction
-			if err := (json.Codec{}).DecodePrediction(text, &want); err != nil {
-				t.Fatal(err)
-			}
-			if err := (protobuf.Codec{}).DecodePrediction(binary[name], &got); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (json.Codec{}).DecodePrediction(text, &want))
+			expect.OK(t, (protobuf.Codec{}).DecodePrediction(binary[name], &got))
 			if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 				t.Fatalf("(-JSON +Protobuf):\n%s", diff)
 			}
 			written, err := (protobuf.Codec{}).AppendPrediction(nil, &got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if known := bytes.TrimSuffix(binary[name], later()); !bytes.Equal(written, known) {
 				t.Errorf("written as %x, the file has %x", written, known)
 			}

@@ -15,6 +15,7 @@ import (
 	"rivulet/event/protobuf"
 	"rivulet/schema"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 // The generated code reads the same arrival.
@@ -28,9 +29,7 @@ func FuzzDecodeProtobufArrival(f *testing.F) {
 			}
 			want := arrivalOf(&generated)
 			if want.Features.Sparse {
-				if err := fields.Order(&want.Features); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, fields.Order(&want.Features))
 			}
 			slices.SortFunc(a.Features.Named, func(x, y schema.Field) int { return strings.Compare(x.Name, y.Name) })
 			eventtest.RequireSameArrival(t, &want, a)
@@ -62,8 +61,6 @@ func rewriteGenerated(t *testing.T, data []byte) []byte {
 		}
 	}
 	written, err := proto.MarshalOptions{Deterministic: true}.Marshal(&g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return written
 }

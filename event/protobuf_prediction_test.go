@@ -20,6 +20,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/test/eventpb"
+	"rivulet/test/expect"
 )
 
 func TestAppendProtobufPrediction(t *testing.T) {
@@ -42,9 +43,7 @@ func TestAppendProtobufPrediction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := (protobuf.Codec{}).AppendPrediction([]byte("before "), &tc.prediction)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff(hex.EncodeToString([]byte("before "))+tc.want, hex.EncodeToString(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -63,13 +62,9 @@ func TestFullPredictionInBothForms(t *testing.T) {
 	}
 	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		data, err := codec.AppendPrediction(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got := event.Prediction{Key: want.Key}
-		if err := codec.DecodePrediction(data, &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, codec.DecodePrediction(data, &got))
 		got.Trace = want.Trace
 		if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", codec.ContentType(), diff)
@@ -88,9 +83,7 @@ func TestTimestampBeyondTheYears(t *testing.T) {
 			if err == nil {
 				err = codec.DecodePrediction(data, &got)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			p.IngestTime = time.Time{}
 			if diff := cmp.Diff(p, got, eventtest.SameBits); diff != "" {
 				t.Errorf("%s, %v (-want +got):\n%s", codec.ContentType(), beyond, diff)
@@ -161,9 +154,7 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := eventtest.DrawPrediction(t)
 		data, err := (protobuf.Codec{}).AppendPrediction(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var generated eventpb.Prediction
 		if err := proto.Unmarshal(data, &generated); err != nil {
 			t.Fatalf("%x: %v", data, err)
@@ -172,9 +163,7 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 			t.Fatalf("%x read by the generated code (-want +got):\n%s", data, diff)
 		}
 		theirs, err := proto.Marshal(generatedPrediction(&want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, data := range [][]byte{data, theirs} {
 			got := eventtest.FullPrediction() // memory left by another record
 			want.Key = got.Key
@@ -192,13 +181,9 @@ func TestProtobufPredictionRoundTrip(t *testing.T) {
 func TestFullPredictionFillsTheSchema(t *testing.T) {
 	full := eventtest.FullPrediction()
 	data, err := (protobuf.Codec{}).AppendPrediction(nil, &full)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var generated eventpb.Prediction
-	if err := proto.Unmarshal(data, &generated); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, proto.Unmarshal(data, &generated))
 	message := generated.ProtoReflect()
 	for i := range message.Descriptor().Fields().Len() {
 		if field := message.Descriptor().Fields().Get(i); !message.Has(field) {

@@ -10,6 +10,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/protobuf"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // Records as public reports of other projects have them; docs/measurements/reports.md lists the reports. Inputs are our
@@ -22,9 +23,7 @@ func TestReportsOfOthers(t *testing.T) {
 	cloud := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetCloudEvents})}
 	guid := "\x01\x89\x79\x17\x62\x23\x36\x41\x86\x96\x74\x29\x9b\x90\xa8\x02\xe2"
 	written, err := avro.Codec{}.AppendArrival(nil, &mapped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	registry := form.Reader{Schemas: anySchema{avroArrival}}
 	change := func(row string) string { return `{"op":"c","before":null,"after":` + row + `,"ts_ms":1}` }
 	typed := func(field, value string) string {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-	"time"
 	"unicode/utf8"
 	"unsafe"
 
@@ -26,8 +25,7 @@ func (s *Schema) DecodeInPlace(data []byte, a *event.Arrival) error {
 }
 
 func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
-	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
+	fields.BeginArrival(a)
 	found, err := s.decode(data, s.arrival, fields.Arrival, unsafe.Pointer(a), p, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures

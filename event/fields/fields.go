@@ -15,160 +15,127 @@ import (
 )
 
 // The tables of Rivulet's messages. A row is the field's name in JSON, .avsc and errors, its number in .proto, its
-// kind, its presence and its place in the Go struct. JSON and Avro have the fields in the order of the rows, Protobuf
-// in the order of the numbers. A new field is one row here and one field of the struct; tests compare the rows with
-// the structs and with the files of schema/.
+// kind, its presence, and the name of the Go struct's field where that is another one. JSON and Avro have the fields in
+// the order of the rows, Protobuf in the order of the numbers. A new field is one row here and one field of the struct;
+// tests compare the rows with the structs and with the files of schema/.
 
 // Arrival is the table of event.Arrival.
 var Arrival = table.New[event.Arrival]([]table.Field{
-	{Name: "id", Number: NumberID, Kind: table.NodeID, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Arrival{}.ID)},
-	{Name: "features", Number: NumberDense, Kind: table.Features, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Arrival{}.Features)},
-	{Name: "edges", Number: NumberEdges, Kind: table.IDs, Offset: unsafe.Offsetof(event.Arrival{}.Edges)},
-	{Name: "weights", Number: NumberWeights, Kind: table.Floats, NoAvro: true,
-		Offset: unsafe.Offsetof(event.Arrival{}.Weights)},
-	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs, NoAvro: true,
-		Offset: unsafe.Offsetof(event.Arrival{}.Incoming)},
-	{Name: "types", Number: NumberTypes, Kind: table.IDs, NoAvro: true, Offset: unsafe.Offsetof(event.Arrival{}.Types)},
-	{Name: "edge_count", Number: NumberEdgeCount, Kind: table.Count, NoAvro: true,
-		Offset: unsafe.Offsetof(event.Arrival{}.EdgeCount)},
-	{Name: "time", Number: NumberTime, Kind: table.Time, Offset: unsafe.Offsetof(event.Arrival{}.Time)},
+	{Name: "id", Number: NumberID, Kind: table.NodeID, Presence: table.Required},
+	{Name: "features", Number: NumberDense, Kind: table.Features, Presence: table.Required},
+	{Name: "edges", Number: NumberEdges, Kind: table.IDs},
+	{Name: "weights", Number: NumberWeights, Kind: table.Floats, NoAvro: true},
+	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs, NoAvro: true},
+	{Name: "types", Number: NumberTypes, Kind: table.IDs, NoAvro: true},
+	{Name: "edge_count", Number: NumberEdgeCount, Kind: table.Count, NoAvro: true},
+	{Name: "time", Number: NumberTime, Kind: table.Time},
 }, table.Alternative{Number: NumberSparse, Of: "features"}, table.Alternative{Number: NumberNamed, Of: "features"})
 
 // Numbers of schema/arrival.proto, which the fast reader of plain records knows, too. Features are one of three
 // messages.
 const (
-	NumberID     = 1
-	NumberEdges  = 4
-	NumberTime   = 5
-	NumberDense  = 2
-	NumberSparse = 3
-	NumberNamed  = 6
-
-	NumberWeights = 7
-
-	NumberIncoming = 8
-
+	NumberID        = 1
+	NumberDense     = 2
+	NumberSparse    = 3
+	NumberEdges     = 4
+	NumberTime      = 5
+	NumberNamed     = 6
+	NumberWeights   = 7
+	NumberIncoming  = 8
 	NumberEdgeCount = 9
-
-	NumberTypes = 10
+	NumberTypes     = 10
 )
 
 // Edge is the table of event.Edge. A reader begins with the weight 1.
 var Edge = table.New[event.Edge]([]table.Field{
-	{Name: "source", Number: 1, Kind: table.NodeID, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Edge{}.Source)},
-	{Name: "target", Number: 2, Kind: table.NodeID, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Edge{}.Target)},
-	{Name: "weight", Number: 3, Kind: table.Float, Offset: unsafe.Offsetof(event.Edge{}.Weight)},
-	{Name: "type", Number: 5, Kind: table.Text, NoAvro: true, Offset: unsafe.Offsetof(event.Edge{}.Type)},
-	{Name: "in", Number: 4, Kind: table.Bool, Offset: unsafe.Offsetof(event.Edge{}.In)},
+	{Name: "source", Number: 1, Kind: table.NodeID, Presence: table.Required},
+	{Name: "target", Number: 2, Kind: table.NodeID, Presence: table.Required},
+	{Name: "weight", Number: 3, Kind: table.Float},
+	{Name: "type", Number: 5, Kind: table.Text, NoAvro: true},
+	{Name: "in", Number: 4, Kind: table.Bool},
 })
 
 // Label is the table of event.Label.
 var Label = table.New[event.Label]([]table.Field{
-	{Name: "id", Number: 1, Kind: table.NodeID, Presence: table.Required, Offset: unsafe.Offsetof(event.Label{}.ID)},
-	{Name: "class", Number: 2, Kind: table.OptionalIndex, Offset: unsafe.Offsetof(event.Label{}.Class),
-		Hint: "; a name goes into class_name"},
-	{Name: "class_name", Number: 3, Kind: table.OptionalText, Offset: unsafe.Offsetof(event.Label{}.ClassName),
-		Hint: "; an index goes into class"},
-	{Name: "time", Number: 4, Kind: table.Time, Offset: unsafe.Offsetof(event.Label{}.Time)},
+	{Name: "id", Number: 1, Kind: table.NodeID, Presence: table.Required},
+	{Name: "class", Number: 2, Kind: table.OptionalIndex, Hint: "; a name goes into class_name"},
+	{Name: "class_name", Number: 3, Kind: table.OptionalText, Hint: "; an index goes into class"},
+	{Name: "time", Number: 4, Kind: table.Time},
 })
 
 // Prediction is the table of event.Prediction.
 var Prediction = table.New[event.Prediction]([]table.Field{
-	{Name: "id", Number: 1, Kind: table.ID, Presence: table.Required, Offset: unsafe.Offsetof(event.Prediction{}.ID)},
-	{Name: "class", Number: 2, Kind: table.Index, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.Class)},
-	{Name: "class_name", Number: 3, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.ClassName)},
-	{Name: "probability", Number: 4, Kind: table.Float, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.Probability)},
-	{Name: "abstained", Number: 5, Kind: table.Bool, Offset: unsafe.Offsetof(event.Prediction{}.Abstained)},
-	{Name: "degraded", Number: 19, Kind: table.Bool, Offset: unsafe.Offsetof(event.Prediction{}.Degraded)},
-	{Name: "top", Number: 6, Kind: table.List, Offset: unsafe.Offsetof(event.Prediction{}.Top), Message: scoreTable},
-	{Name: "probabilities", Number: 7, Kind: table.Floats, Offset: unsafe.Offsetof(event.Prediction{}.Probabilities)},
-	{Name: "logits", Number: 8, Kind: table.Floats, Offset: unsafe.Offsetof(event.Prediction{}.Logits)},
+	{Name: "id", Number: 1, Kind: table.ID, Presence: table.Required},
+	{Name: "class", Number: 2, Kind: table.Index, Presence: table.Required},
+	{Name: "class_name", Number: 3, Kind: table.Text},
+	{Name: "probability", Number: 4, Kind: table.Float, Presence: table.Required},
+	{Name: "abstained", Number: 5, Kind: table.Bool},
+	{Name: "degraded", Number: 19, Kind: table.Bool},
+	{Name: "top", Number: 6, Kind: table.List, Message: scoreTable},
+	{Name: "probabilities", Number: 7, Kind: table.Floats},
+	{Name: "logits", Number: 8, Kind: table.Floats},
 	{Name: "representation", Number: 9, Kind: table.Group, Message: RepresentationTable},
-	{Name: "explanation", Number: 21, Kind: table.Pointer, Offset: unsafe.Offsetof(event.Prediction{}.Explanation),
-		Message: explanationTable},
-	{Name: "numbers", Number: 22, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Numbers),
-		Message: numberTable},
-	{Name: "labels", Number: 23, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Labels),
-		Message: scoreTable},
-	{Name: "links", Number: 24, Kind: table.List, NoAvro: true, Offset: unsafe.Offsetof(event.Prediction{}.Links),
-		Message: linkTable},
-	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.Artifact)},
-	{Name: "model", Number: 25, Kind: table.Text, NoAvro: true, InHeader: true,
-		Offset: unsafe.Offsetof(event.Prediction{}.Model)},
-	{Name: "batch", Number: 11, Kind: table.Text, Offset: unsafe.Offsetof(event.Prediction{}.Batch)},
-	{Name: "known_neighbours", Number: 12, Kind: table.Count, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.Known)},
-	{Name: "arrival_neighbours", Number: 20, Kind: table.Count, Offset: unsafe.Offsetof(event.Prediction{}.Arrivals)},
-	{Name: "batch_neighbours", Number: 13, Kind: table.Count, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.InBatch)},
-	{Name: "unknown_neighbours", Number: 14, Kind: table.Count, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.Unknown)},
-	{Name: "revision", Number: 26, Kind: table.Count, NoAvro: true,
-		Offset: unsafe.Offsetof(event.Prediction{}.Revision)},
-	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required,
-		Offset:  unsafe.Offsetof(event.Prediction{}.Source),
-		Message: sourceTable},
-	{Name: "arrival_time", Number: 16, Kind: table.Time, Offset: unsafe.Offsetof(event.Prediction{}.ArrivalTime)},
-	{Name: "ingest_time", Number: 17, Kind: table.Timestamp, Offset: unsafe.Offsetof(event.Prediction{}.IngestTime)},
-	{Name: "predicted_time", Number: 18, Kind: table.Time, Offset: unsafe.Offsetof(event.Prediction{}.PredictedTime)},
+	{Name: "explanation", Number: 21, Kind: table.Pointer, Message: explanationTable},
+	{Name: "numbers", Number: 22, Kind: table.List, NoAvro: true, Message: numberTable},
+	{Name: "labels", Number: 23, Kind: table.List, NoAvro: true, Message: scoreTable},
+	{Name: "links", Number: 24, Kind: table.List, NoAvro: true, Message: linkTable},
+	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required},
+	{Name: "model", Number: 25, Kind: table.Text, NoAvro: true, InHeader: true},
+	{Name: "batch", Number: 11, Kind: table.Text},
+	{Name: "known_neighbours", Go: "Known", Number: 12, Kind: table.Count, Presence: table.Required},
+	{Name: "arrival_neighbours", Go: "Arrivals", Number: 20, Kind: table.Count},
+	{Name: "batch_neighbours", Go: "InBatch", Number: 13, Kind: table.Count, Presence: table.Required},
+	{Name: "unknown_neighbours", Go: "Unknown", Number: 14, Kind: table.Count, Presence: table.Required},
+	{Name: "revision", Number: 26, Kind: table.Count, NoAvro: true},
+	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required, Message: sourceTable},
+	{Name: "arrival_time", Number: 16, Kind: table.Time},
+	{Name: "ingest_time", Number: 17, Kind: table.Timestamp},
+	{Name: "predicted_time", Number: 18, Kind: table.Time},
 })
 
 var scoreTable = table.New[event.Score]([]table.Field{
-	{Name: "class", Number: 1, Kind: table.Index, Presence: table.Always, Offset: unsafe.Offsetof(event.Score{}.Class)},
-	{Name: "name", Number: 2, Kind: table.Text, Offset: unsafe.Offsetof(event.Score{}.Name)},
-	{Name: "probability", Number: 3, Kind: table.Float, Presence: table.Always,
-		Offset: unsafe.Offsetof(event.Score{}.Probability)},
+	{Name: "class", Number: 1, Kind: table.Index, Presence: table.Always},
+	{Name: "name", Number: 2, Kind: table.Text},
+	{Name: "probability", Number: 3, Kind: table.Float, Presence: table.Always},
 })
 
 var numberTable = table.New[event.Number]([]table.Field{
-	{Name: "name", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Name)},
-	{Name: "value", Number: 2, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Value)},
-	{Name: "lower", Number: 3, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Lower)},
-	{Name: "upper", Number: 4, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Number{}.Upper)},
+	{Name: "name", Number: 1, Kind: table.Text, Presence: table.Always},
+	{Name: "value", Number: 2, Kind: table.Float, Presence: table.Always},
+	{Name: "lower", Number: 3, Kind: table.Float, Presence: table.Always},
+	{Name: "upper", Number: 4, Kind: table.Float, Presence: table.Always},
 })
 
 var linkTable = table.New[event.Link]([]table.Field{
-	{Name: "id", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(event.Link{}.ID)},
-	{Name: "score", Number: 2, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Link{}.Score)},
+	{Name: "id", Number: 1, Kind: table.Text, Presence: table.Always},
+	{Name: "score", Number: 2, Kind: table.Float, Presence: table.Always},
 })
 
 // RepresentationTable has fields of the prediction itself.
 var RepresentationTable = table.New[event.Prediction]([]table.Field{
-	{Name: "kind", Number: 1, Kind: table.Word, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.RepresentationKind),
-		Words:  []string{"", event.RepresentationLogits, event.RepresentationEmbedding}},
-	{Name: "values", Number: 2, Kind: table.Floats, Presence: table.Required,
-		Offset: unsafe.Offsetof(event.Prediction{}.Representation)},
+	{Name: "kind", Go: "RepresentationKind", Number: 1, Kind: table.Word, Presence: table.Required,
+		Words: []string{"", event.RepresentationLogits, event.RepresentationEmbedding}},
+	{Name: "values", Go: "Representation", Number: 2, Kind: table.Floats, Presence: table.Required},
 })
 
 var explanationTable = table.New[event.Explanation]([]table.Field{
-	{Name: "runner_up", Number: 1, Kind: table.OptionalIndex, Offset: unsafe.Offsetof(event.Explanation{}.RunnerUp)},
-	{Name: "reasons", Number: 2, Kind: table.List, Presence: table.Required,
-		Offset:  unsafe.Offsetof(event.Explanation{}.Reasons),
-		Message: reasonTable},
+	{Name: "runner_up", Number: 1, Kind: table.OptionalIndex},
+	{Name: "reasons", Number: 2, Kind: table.List, Presence: table.Required, Message: reasonTable},
 })
 
 var reasonTable = table.New[event.Reason]([]table.Field{
-	{Name: "kind", Number: 1, Kind: table.Word, Presence: table.Required, Offset: unsafe.Offsetof(event.Reason{}.Kind),
+	{Name: "kind", Number: 1, Kind: table.Word, Presence: table.Required,
 		Words: []string{"", event.KindFeature, event.KindNeighbour, event.KindArrival}},
-	{Name: "name", Number: 2, Kind: table.Text, Offset: unsafe.Offsetof(event.Reason{}.Name)},
-	{Name: "id", Number: 3, Kind: table.Text, Offset: unsafe.Offsetof(event.Reason{}.ID)},
-	{Name: "share", Number: 4, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Reason{}.Share)},
-	{Name: "margin", Number: 5, Kind: table.Float, Presence: table.Always, Offset: unsafe.Offsetof(event.Reason{}.Margin)},
+	{Name: "name", Number: 2, Kind: table.Text},
+	{Name: "id", Number: 3, Kind: table.Text},
+	{Name: "share", Number: 4, Kind: table.Float, Presence: table.Always},
+	{Name: "margin", Number: 5, Kind: table.Float, Presence: table.Always},
 })
 
 var sourceTable = table.New[event.Source]([]table.Field{
-	{Name: "topic", Number: 1, Kind: table.Text, Presence: table.Always, Offset: unsafe.Offsetof(event.Source{}.Topic)},
-	{Name: "partition", Number: 2, Kind: table.Int32, Presence: table.Always,
-		Offset: unsafe.Offsetof(event.Source{}.Partition)},
-	{Name: "offset", Number: 3, Kind: table.Int64, Presence: table.Always, Offset: unsafe.Offsetof(event.Source{}.Offset)},
+	{Name: "topic", Number: 1, Kind: table.Text, Presence: table.Always},
+	{Name: "partition", Number: 2, Kind: table.Int32, Presence: table.Always},
+	{Name: "offset", Number: 3, Kind: table.Int64, Presence: table.Always},
 })
 
 // Bits of fields in the sets that readers find.
@@ -177,6 +144,12 @@ var (
 	labelClass      = Label.ByName([]byte("class")).Bit
 	labelClassName  = Label.ByName([]byte("class_name")).Bit
 )
+
+// BeginArrival empties an arrival for a reader, which uses the memory of its edges again and sets its features.
+func BeginArrival(a *event.Arrival) {
+	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
+	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
+}
 
 // BeginPrediction empties a prediction for a reader, which uses the memory of its lists again. Key is not part of a
 // record and stays.

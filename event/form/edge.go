@@ -25,23 +25,11 @@ func (f *Reader) Edge(headers []event.Header, data []byte, e *event.Edge) (is bo
 	if !isEdge(headers) {
 		return false, nil
 	}
-	return true, f.withFraming(f.ownEdge(contentType, headers, data, e), headers, data)
-}
-
-// ownEdge reads a record that has Rivulet's own fields.
-func (f *Reader) ownEdge(contentType string, headers []event.Header, data []byte, e *event.Edge) error {
-	if f.framed(contentType, headers, data) {
-		w, payload, err := f.open(headers, data)
-		if err != nil {
-			return err
-		}
-		return w.DecodeEdge(payload, e)
+	by, payload, err := f.decoder(contentType, headers, data)
+	if err == nil {
+		err = by.DecodeEdge(payload, e)
 	}
-	codec, err := f.codec(contentType)
-	if err != nil {
-		return err
-	}
-	return codec.DecodeEdge(data, e)
+	return true, f.withFraming(err, headers, data)
 }
 
 // edgeWants are the places of an edge's fields; nil where the options have none.

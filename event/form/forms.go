@@ -65,11 +65,16 @@ type Schemas interface {
 	Schema(id SchemaID) (Written, error)
 }
 
-// Written decodes records of one schema in the Confluent wire format, without their first five bytes.
-type Written interface {
+// decoder decodes records of one form: a [Written], or an [event.Codec].
+type decoder interface {
 	DecodeArrival(data []byte, a *event.Arrival) error
 	DecodeLabel(data []byte, l *event.Label) error
 	DecodeEdge(data []byte, e *event.Edge) error
+}
+
+// Written decodes records of one schema in the Confluent wire format, without their first five bytes.
+type Written interface {
+	decoder
 	// AppendJSON appends the record to dst as one JSON object.
 	AppendJSON(dst, data []byte) ([]byte, error)
 }
@@ -200,18 +205,14 @@ func (f *Reader) arrival(headers []event.Header, data []byte, a *event.Arrival) 
 		}
 		return f.mapped(contentType, headers, data, a)
 	}
-	if f.framed(contentType, headers, data) {
-		w, payload, err := f.open(headers, data)
-		if err != nil {
-			return err
-		}
-		return f.decode(w, payload, a)
-	}
-	codec, err := f.codec(contentType)
+	by, payload, err := f.decoder(contentType, headers, data)
 	if err != nil {
 		return err
 	}
-	return f.decode(codec, data, a)
+	if d, ok := by.(inPlaceDecoder); ok && f.InPlace {
+		return d.DecodeInPlace(payload, a)
+	}
+	return by.DecodeArrival(payload, a)
 }
 
 // inPlaceDecoder is implemented by decoders of arrivals that can leave ids in the record's memory ([Reader.InPlace]).
@@ -219,14 +220,13 @@ type inPlaceDecoder interface {
 	DecodeInPlace(data []byte, a *event.Arrival) error
 }
 
-// decode reads a record with a [event.Codec] or a [Written].
-func (f *Reader) decode(by interface {
-	DecodeArrival(data []byte, a *event.Arrival) error
-}, data []byte, a *event.Arrival) error {
-	if d, ok := by.(inPlaceDecoder); ok && f.InPlace {
-		return d.DecodeInPlace(data, a)
+// decoder returns the decoder of a record in Rivulet's own fields, and what it decodes.
+func (f *Reader) decoder(contentType string, headers []event.Header, data []byte) (decoder, []byte, error) {
+	if f.framed(contentType, headers, data) {
+		return f.open(headers, data)
 	}
-	return by.DecodeArrival(data, a)
+	codec, err := f.codec(contentType)
+	return codec, data, err
 }
 
 // LineHeaders returns the headers with which a line of a file is read as a record: JSON's content-type or, with the
@@ -245,21 +245,9 @@ func (f *Reader) OfLabels() *Reader { return &Reader{Schemas: f.Schemas} }
 
 // Label reads a record into l; its error is a *[event.FieldError], too.
 func (f *Reader) Label(headers []event.Header, data []byte, l *event.Label) error {
-	return f.withFraming(f.label(headers, data, l), headers, data)
-}
-
-func (f *Reader) label(headers []event.Header, data []byte, l *event.Label) error {
-	contentType := ContentTypeOf(headers)
-	if f.framed(contentType, headers, data) {
-		w, payload, err := f.open(headers, data)
-		if err != nil {
-			return err
-		}
-		return w.DecodeLabel(payload, l)
+	by, payload, err := f.decoder(ContentTypeOf(headers), headers, data)
+	if err == nil {
+		err = by.DecodeLabel(payload, l)
 	}
-	codec, err := f.codec(contentType)
-	if err != nil {
-		return err
-	}
-	return codec.DecodeLabel(data, l)
+	return f.withFraming(err, headers, data)
 }

@@ -38,8 +38,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 
 // decodeTokens is DecodeArrival for records of any form.
 func decodeTokens(data []byte, a *event.Arrival) error {
-	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
+	fields.BeginArrival(a)
 	found, err := decodeMessage(data, fields.Arrival, unsafe.Pointer(a), nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures

@@ -59,8 +59,7 @@ const (
 )
 
 func (s *scanner) arrival(a *event.Arrival) bool {
-	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
+	fields.BeginArrival(a)
 	met, ok := s.object(func(name []byte) (field int, ok bool) {
 		switch string(name) {
 		case "id":

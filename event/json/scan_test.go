@@ -15,6 +15,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/eventtest"
+	"rivulet/test/expect"
 )
 
 // requireSameReading: what the scanner reads, the tokens of the library give too, to the bit.
@@ -40,9 +41,7 @@ func TestPlainIsDecoded(t *testing.T) {
 			a.Edges[i] = fmt.Sprint("n", i)
 		}
 		record, err := Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.OK(r, err)
 		var spaced []byte
 		for _, c := range record {
 			if bytes.IndexByte([]byte(`{}[],`), c) < 0 {
@@ -67,9 +66,7 @@ func TestDamagedIsLeftToTheTokens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a := eventtest.DrawArrival(r)
 		record, err := Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.OK(r, err)
 		for range rapid.IntRange(1, 3).Draw(r, "damages") {
 			at := rapid.IntRange(0, len(record)-1).Draw(r, "at")
 			with := rapid.SliceOfN(rapid.SampledFrom(bytesOf), 0, 2).Draw(r, "with")
@@ -108,9 +105,7 @@ func FuzzScanArrival(f *testing.F) {
 		}
 		for _, file := range files {
 			record, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
+			expect.OK(f, err)
 			f.Add(record)
 		}
 	}
@@ -168,9 +163,7 @@ func TestNamedNumbers(t *testing.T) {
 		if !scanPlain(record, &plain, false) {
 			t.Errorf("%s is not plain", text)
 		}
-		if err := decodeTokens(record, &walked); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, decodeTokens(record, &walked))
 		if p, w := plain.Features.Named[0].Value.Number,
 			walked.Features.Named[0].Value.Number; math.Float64bits(p) != math.Float64bits(w) {
 			t.Errorf("%s: %v scanned, %v parsed", text, p, w)

@@ -2,7 +2,6 @@ package protobuf
 
 import (
 	"math"
-	"time"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -54,8 +53,7 @@ func walkArrival(data []byte, a *event.Arrival) error {
 	defer incoming.Release()
 	defer types.Release()
 	incoming.Field, types.Field = "incoming", "types"
-	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
+	fields.BeginArrival(a)
 	if len(data) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}

@@ -3,7 +3,6 @@ package protobuf
 import (
 	"encoding/binary"
 	"math"
-	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -42,8 +41,7 @@ const (
 // the beginning and decides (TestPlainProtobufIsDecoded, FuzzDecodeProtobufArrival). It returns the set of the fields
 // that it met; the other fields of a are empty, except the features.
 func plainArrival(data []byte, a *event.Arrival, p fields.InPlace) (met int, ok bool) {
-	a.ID, a.Edges, a.Weights, a.Time = "", a.Edges[:0], nil, time.Time{}
-	a.Incoming, a.Types, a.Relations, a.EdgeCount = nil, nil, nil, 0
+	fields.BeginArrival(a)
 	for at := 0; at < len(data); {
 		tag, field := data[at], 0
 		if tag == tagEdge {

@@ -12,6 +12,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/eventtest"
 	"rivulet/event/fields"
+	"rivulet/test/expect"
 )
 
 // The plain reader reads the same as the walk over any form, whatever bytes of a plain record are damaged.
@@ -25,9 +26,7 @@ func TestPlainProtobufIsDecoded(t *testing.T) {
 			Edges: []string{strings.Repeat("y", 127)}},
 	} {
 		data, err := Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if !requirePlainAgrees(t, data) {
 			t.Errorf("%x is not read as a plain record", data)
 		}
@@ -66,9 +65,7 @@ func requirePlainAgrees(t *testing.T, data []byte) (plain bool) {
 func TestProtobufThatIsNotPlain(t *testing.T) {
 	a := event.Arrival{ID: "p", Features: event.Features{Values: []float32{1}}, Edges: []string{"a", "b"}}
 	plain, err := Codec{}.AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	edge := func(id string) []byte {
 		return protowire.AppendString(protowire.AppendTag(nil, fields.NumberEdges, protowire.BytesType), id)
 	}

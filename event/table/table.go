@@ -8,8 +8,11 @@
 package table
 
 import (
+	"cmp"
 	"math/bits"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -65,7 +68,9 @@ type Field struct {
 	Number   protowire.Number
 	Kind     Kind
 	Presence Presence
-	// Offset is the place in the Go struct, by unsafe.Offsetof; 0 for a Group.
+	// Go is the name of the Go struct's field; empty: the key in Go's spelling, ClassName for class_name. [New] finds
+	// its Offset, 0 for a Group.
+	Go     string
 	Offset uintptr
 	// Message describes the value of a Struct, Group, List or Pointer.
 	Message *Message
@@ -165,6 +170,9 @@ func New[T any](fields []Field, others ...Alternative) *Message {
 		if len(member) > MemberBytes {
 			panic("table: no room for the name " + f.Name)
 		}
+		if f.Kind != Group {
+			f.Offset = offset(reflect.TypeFor[T](), cmp.Or(f.Go, f.Name))
+		}
 		f.Len, f.Bit = uint8(copy(f.Member[:], member)), 1<<i
 		m.byName[f.Name] = f
 		if f.Presence == Required && f.Kind != Features {
@@ -194,6 +202,16 @@ func New[T any](fields []Field, others ...Alternative) *Message {
 		return m.absent(unsafe.Pointer(p))
 	}
 	return m
+}
+
+// offset returns the place of a struct's field, whose name is a key in Go's spelling.
+func offset(of reflect.Type, key string) uintptr {
+	name := strings.ReplaceAll(key, "_", "")
+	f, ok := of.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
+	if !ok {
+		panic("table: " + of.String() + " has no field for " + key)
+	}
+	return f.Offset
 }
 
 // absent gives a new message the values by which fields are absent that are not Go's zero value.
