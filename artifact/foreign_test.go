@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/artifact/safetensors"
+	"rivulet/test/expect"
 )
 
 // foreign makes a file of one tensor of n elements.
@@ -17,9 +16,7 @@ func foreign(t *testing.T, dtype string, n int, data []byte) []byte {
 	t.Helper()
 	header, err := json.Marshal(map[string]any{"w": map[string]any{"dtype": dtype, "shape": []int{n},
 		"data_offsets": []int{0, len(data)}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), data...)
 }
 
@@ -47,9 +44,7 @@ func TestDecodeArraysOfEveryType(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", dtype, err)
 		}
-		if diff := cmp.Diff(safetensors.Array{Shape: []int{of.n}, Type: dtype, Values: of.want}, got["w"]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", dtype, diff)
-		}
+		expect.Same(t, safetensors.Array{Shape: []int{of.n}, Type: dtype, Values: of.want}, got["w"], "%s", dtype)
 	}
 }
 

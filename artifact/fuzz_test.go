@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rivulet/artifact/safetensors"
+	"rivulet/test/expect"
 )
 
 // allocated is what f allocates in all, in bytes.
@@ -38,9 +39,7 @@ func FuzzSafetensors(f *testing.F) {
 		safetensors.Int64s("ids.offsets", "", []int{0, 1, 3}), {Name: "ids.bytes", DType: safetensors.U8, Shape: []int{3},
 			Data: []byte("abc")},
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, err)
 	f.Add(file)
 	f.Add(file[:len(file)/2])
 	means, err := safetensors.Encode([]safetensors.Tensor{
@@ -49,9 +48,7 @@ func FuzzSafetensors(f *testing.F) {
 		safetensors.Float32s("gcn.scale", "", make([]float32, 2), 2),
 		safetensors.Float32s("gcn.back", "", make([]float32, 2), 2),
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, err)
 	f.Add(means)
 	growth, err := safetensors.Encode([]safetensors.Tensor{
 		safetensors.Float32s("dictionary", "", make([]float32, 8), 2, 4), safetensors.Int64s("entries", "", []int{1}),
@@ -59,9 +56,7 @@ func FuzzSafetensors(f *testing.F) {
 		safetensors.Float32s("sgc.u1.factor", "", make([]float32, 2), 2, 1),
 		safetensors.Float32s("sgc.c.scale", "", []float32{1}, 1),
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, err)
 	f.Add(growth)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		total := allocated(func() { readEverything(t, file) })
@@ -115,9 +110,7 @@ func readEverything(t *testing.T, file []byte) {
 
 func FuzzManifest(f *testing.F) {
 	doc, err := os.ReadFile("FORMAT.md")
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, err)
 	_, rest, _ := strings.Cut(string(doc), "```json\n")
 	example, _, _ := strings.Cut(rest, "```")
 	f.Add([]byte(example))

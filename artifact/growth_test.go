@@ -14,6 +14,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
+	"rivulet/test/expect"
 )
 
 const growthName = "growth.safetensors"
@@ -49,25 +50,19 @@ func TestGrowthIsReadAndServed(t *testing.T) {
 // Rows are the same whichever model is served and deployed already, and those of fewer models' messages are others.
 func TestGrowerSolvesForAllModels(t *testing.T) {
 	b := withGrowth(2)
-	if err := b.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Validate())
 	batch := &attach.Batch{X: graph.Features{Dense: artifacttest.Growth(9, b).Dictionary}, Known: []int32{2}}
 	batch.X.Dense = &graph.Dense{Rows: 1, Cols: 5, Data: batch.X.Dense.Data[:5]}
 	batch.R = &graph.CSR{Rows: 1, Cols: 6, RowPtr: []int{0, 2}, ColIdx: []int32{1, 4}, Val: []float32{0.5, 2}}
 	grow := func(b *artifact.Bundle, deployed map[string]infer.Deployment) attach.Row {
 		t.Helper()
 		g, err := b.Grower(deployed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return g.Grow(batch).Row(0)
 	}
 	all := grow(b, nil)
 	gcn, err := infer.Build("gcn", b.Models[1].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	served := map[string]infer.Deployment{"gcn": gcn.Frozen(b.Models[1].Tables, &b.Preprocess), "sgc": nil}
 	if diff := cmp.Diff(all, grow(b, served)); diff != "" {
 		t.Errorf("the row hangs on which model is deployed:\n%s", diff)
@@ -79,9 +74,7 @@ func TestGrowerSolvesForAllModels(t *testing.T) {
 	for i := range 6 {
 		copy(fewer.Growth.Dictionary.Row(i), b.Growth.Dictionary.Row(i))
 	}
-	if err := fewer.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, fewer.Validate())
 	if cmp.Equal(all, grow(&fewer, nil)) {
 		t.Error("four models more have no part in the row")
 	}
@@ -160,9 +153,7 @@ func TestDecodeRefusesGrowthOfOtherShapes(t *testing.T) {
 	more["later"] = b.Growth.Messages["sgc"]
 	b.Growth.Messages = more
 	files, err := artifact.EncodeUnchecked(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got, err := artifact.DecodeAll(files); err != nil || len(got.Growth.Messages) != 5 {
 		t.Errorf("a part of a model that the manifest does not list: %v", err)
 	}

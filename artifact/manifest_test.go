@@ -10,14 +10,13 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
+	"rivulet/test/expect"
 )
 
 func formatDoc(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("FORMAT.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return string(text)
 }
 
@@ -34,9 +33,7 @@ func exampleManifest(t *testing.T) string {
 
 func TestParseManifestExample(t *testing.T) {
 	m, err := artifact.ParseManifest([]byte(exampleManifest(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m.Data.Nodes != 24 || m.Models[0].Propagation["lp"].Gamma != 0.3 ||
 		*m.Models[0].Calibration.Confidence.ECE.TestAfter != 2.2 || m.Metrics[0].Accuracy != 93.7 ||
 		!m.Created.Equal(time.Date(2026, 11, 21, 5, 35, 40, 0, time.UTC)) || m.Files["mapping.safetensors"].Bytes != 1350 {
@@ -235,9 +232,7 @@ func TestParseManifestUnknownFields(t *testing.T) {
 func TestParseManifestTurnsTimeToUTC(t *testing.T) {
 	text := strings.Replace(exampleManifest(t), "05:35:40Z", "06:35:40+01:00", 1)
 	m, err := artifact.ParseManifest([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got := m.Created.String(); got != "2026-11-21 05:35:40 +0000 UTC" {
 		t.Errorf("created is %s", got)
 	}

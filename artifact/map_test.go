@@ -12,6 +12,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 const mapName = "map.safetensors"
@@ -71,13 +72,9 @@ func TestMapChangesNoOtherFile(t *testing.T) {
 	without := mustWrite(t, b)
 	for name := range b.Manifest.Files {
 		one, err := os.ReadFile(filepath.Join(with, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		other, err := os.ReadFile(filepath.Join(without, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if string(one) != string(other) {
 			t.Errorf("%s has other bytes", name)
 		}

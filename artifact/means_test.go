@@ -16,6 +16,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/artifact/baseline"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 const meansName = "means.safetensors"
@@ -33,16 +34,12 @@ func TestMeansAreReadAlone(t *testing.T) {
 		t.Error("the manifest does not know of the means that were written")
 	}
 	means, err := artifact.ReadMeans(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b.Means, means); diff != "" {
 		t.Errorf("means differ (-written +read):\n%s", diff)
 	}
 	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := *b
 	want.Means = nil
 	if diff := cmp.Diff(&want, got); diff != "" {
@@ -59,15 +56,11 @@ func TestMeansAreNotServed(t *testing.T) {
 	b := withMeans(2)
 	dir := mustWrite(t, b)
 	read, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var parts []map[string][]byte
 	for _, from := range []*artifact.Bundle{b, read} {
 		files, err := artifact.EncodeServing(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		parts = append(parts, files)
 	}
 	if _, ok := parts[0][meansName]; ok {
@@ -90,9 +83,7 @@ func TestMeansAreNotServed(t *testing.T) {
 	wantError(t, err, "reserve.safetensors: SHA-256")
 
 	served, err := artifact.DecodeServing(parts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if served.Means != nil || !served.Manifest.HasMeans() {
 		t.Errorf("the serving part has means: %v, and its manifest knows of them: %v", served.Means,
 			served.Manifest.HasMeans())
@@ -102,9 +93,7 @@ func TestMeansAreNotServed(t *testing.T) {
 // An artifact that was read without its means is not written as if it had them.
 func TestWriteRefusesAPartOfAnArtifact(t *testing.T) {
 	b, err := artifact.Read(mustWrite(t, withMeans(3)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "a")
 	wantError(t, artifact.Write(dir, b), meansName+": the manifest lists it and the bundle does not hold it")
 	b.Manifest.Files, b.Manifest.Version = nil, ""
@@ -121,9 +110,7 @@ func TestReadRefusesDamagedMeans(t *testing.T) {
 	dir := mustWrite(t, withMeans(4))
 	path := filepath.Join(dir, meansName)
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	flipped := slices.Clone(data)
 	flipped[len(flipped)-3] ^= 4
 	for _, tc := range map[string]struct {
@@ -134,17 +121,13 @@ func TestReadRefusesDamagedMeans(t *testing.T) {
 		"torn":      {data[:len(data)/2], "torn or changed"},
 		"continued": {append(slices.Clone(data), 0), "torn or changed"},
 	} {
-		if err := os.WriteFile(path, tc.data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, tc.data, 0o666))
 		_, err := artifact.Read(dir)
 		wantError(t, err, meansName, tc.want)
 		_, err = artifact.ReadMeans(dir)
 		wantError(t, err, meansName, tc.want)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(path))
 	_, err = artifact.Read(dir)
 	wantError(t, err, meansName+": missing, the manifest lists it")
 }
@@ -219,20 +202,14 @@ func TestFeaturesAndConfidence(t *testing.T) {
 	info.Propagation["lp"] = lp
 	dir := mustWrite(t, b)
 	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("read differs from written (-written +read):\n%s", diff)
 	}
 	serving, err := artifact.EncodeServing(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	part, err := artifact.DecodeServing(serving)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b.Models, part.Models); diff != "" {
 		t.Errorf("models of the serving part (-written +served):\n%s", diff)
 	}

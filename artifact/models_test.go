@@ -11,29 +11,24 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 )
 
 func TestWriteReadEveryModelOverOneM(t *testing.T) {
 	b := artifacttest.Several(1, artifacttest.Size{})
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("read differs from written (-written +read):\n%s", diff)
 	}
 	var names []string
 	for k, m := range got.Models {
 		model, err := infer.Build(m.Name, m.Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		model.Frozen(m.Tables, &got.Preprocess) // panics where the tables are not the model's
 		names = append(names, got.Manifest.Models[k].Name)
 	}
-	if diff := cmp.Diff([]string{"sgc", "gcn", "sage", "appnp", "cheby"}, names); diff != "" {
-		t.Errorf("models (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"sgc", "gcn", "sage", "appnp", "cheby"}, names, "models")
 }
 
 // A model's tables are its own: those of another one have other widths, or another number.
@@ -66,9 +61,7 @@ func joint3(attachment string) *artifact.Bundle {
 func TestModelWithoutFrozenForm(t *testing.T) {
 	b := joint3(artifact.AttachJoint)
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("read differs from written (-written +read):\n%s", diff)
 	}
@@ -100,9 +93,7 @@ func TestJointWithoutTables(t *testing.T) {
 	b.Mapping.Rows = m
 	b.Manifest.Method, b.Manifest.Mapping.Entries, b.Manifest.Mapping.MaxPerRow = "herding", m.NNZ(), 1
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Errorf("read differs from written (-written +read):\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer/perceptron"
+	"rivulet/test/expect"
 )
 
 func withOwn() *artifact.Bundle {
@@ -43,9 +44,7 @@ func TestOwnIsAPartOfFormat2(t *testing.T) {
 func TestWithoutOwn(t *testing.T) {
 	b := artifacttest.Bundle(4, artifacttest.Size{})
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m := got.Manifest; m.FormatVersion != 1 || m.HasOwn() || got.Own != nil || got.Expert(b.Models[0].Name) != nil {
 		t.Errorf("format %d, own %v", m.FormatVersion, got.Own)
 	}

@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/artifact/baseline"
+	"rivulet/test/expect"
 )
 
 func reference() baseline.Reference {
@@ -24,9 +25,7 @@ func TestReferenceIsKept(t *testing.T) {
 	b := artifacttest.Bundle(9, artifacttest.Size{})
 	b.Manifest.Reference = reference()
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(reference(), got.Manifest.Reference); diff != "" {
 		t.Errorf("(-written +read):\n%s", diff)
 	}

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 )
 
 // wantError fails the test unless err holds each of the texts.
@@ -37,9 +36,7 @@ func wantError(t *testing.T, err error, texts ...string) {
 func allFiles(t *testing.T, seed uint64) map[string][]byte {
 	t.Helper()
 	files, err := artifact.EncodeAll(artifacttest.Bundle(seed, artifacttest.Size{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return files
 }
 
@@ -48,27 +45,19 @@ func TestReadRefusesTornFiles(t *testing.T) {
 	for name, data := range readAll(t, dir) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		for _, length := range []int{0, 1, 7, 8, len(data) / 2, len(data) - 1} {
-			if err := os.WriteFile(path, data[:min(length, len(data)-1)], 0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(path, data[:min(length, len(data)-1)], 0o666))
 			_, err := artifact.Read(dir)
 			wantError(t, err, dir, name)
 		}
-		if err := os.WriteFile(path, append(slices.Clone(data), 0), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, append(slices.Clone(data), 0), 0o666))
 		_, err := artifact.Read(dir)
 		wantError(t, err, dir, name)
 
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Remove(path))
 		_, err = artifact.Read(dir)
 		wantError(t, err, dir, name, "missing")
 
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, data, 0o666))
 	}
 	if _, err := artifact.Read(dir); err != nil {
 		t.Fatalf("the files are whole again: %v", err)
@@ -99,14 +88,10 @@ func TestReadRefusesOtherFiles(t *testing.T) {
 	dir := mustWrite(t, artifacttest.Bundle(1, artifacttest.Size{}))
 	write := func(name string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666))
 	}
 	write(".DS_Store")
-	if err := os.Mkdir(filepath.Join(dir, ".cache"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(filepath.Join(dir, ".cache"), 0o777))
 	write(".cache/x")
 	if _, err := artifact.Read(dir); err != nil {
 		t.Fatalf("names that begin with a dot: %v", err)
@@ -129,9 +114,7 @@ func TestReadRefusesLinkOut(t *testing.T) {
 	dir := mustWrite(t, artifacttest.Bundle(1, artifacttest.Size{}))
 	path := filepath.Join(dir, "mapping.safetensors")
 	outside := filepath.Join(t.TempDir(), "m")
-	if err := os.Rename(path, outside); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Rename(path, outside))
 	if err := os.Symlink(outside, path); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
@@ -171,9 +154,7 @@ func TestDecodeServingRefuses(t *testing.T) {
 func TestUnknownFileIsTolerated(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{})
 	files := allFiles(t, 1)
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	files["reserve.safetensors"] = []byte("of a later build")
 	entry := fmt.Sprintf(`"files": {"reserve.safetensors": {"sha256": %q, "bytes": 16},`,
 		"87dd34a0d42d12e0d9c3f4d1df7d4f8a2ef4bb5f7f4d8a4f6f7f0a4b3f0f4a55")
@@ -187,12 +168,8 @@ func TestUnknownFileIsTolerated(t *testing.T) {
 		"87dd34a0d42d12e0d9c3f4d1df7d4f8a2ef4bb5f7f4d8a4f6f7f0a4b3f0f4a55", sum(files["reserve.safetensors"]), 1))
 	artifact.Resign(files)
 	got, err := artifact.DecodeAll(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(b.Mapping, got.Mapping); diff != "" {
-		t.Errorf("M differs (-want +got):\n%s", diff)
-	}
+	expect.OK(t, err)
+	expect.Same(t, b.Mapping, got.Mapping, "M differs")
 }
 
 // Every mutation makes a bundle that must be refused on writing and, where it can be written at all, on reading.

@@ -13,6 +13,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // named is a bundle whose five positions are a number and a category.
@@ -21,9 +22,7 @@ func named(t *testing.T) *artifact.Bundle {
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
 		`{"name":"age","kind":"number","missing":"column","mean":[1.5]},` +
 		`{"name":"country","kind":"category","missing":"zero","categories":["DE","FR"]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b := artifacttest.Bundle(1, artifacttest.Size{Features: s.Width()})
 	b.Schema = s
 	return b
@@ -73,9 +72,7 @@ func TestTaskOfManifests(t *testing.T) {
 	}
 	good := readAll(t, mustWrite(t, numbers()))
 	b, err := artifact.DecodeAll(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m := b.Manifest; m.Task != target.Number || !slices.Equal(m.Models[0].Radius, []float64{1, 2}) ||
 		m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"task:number"}) {
 		t.Errorf("task %q, format %d requires %q", m.Task, m.FormatVersion, m.Requires)
@@ -106,9 +103,7 @@ func TestCandidates(t *testing.T) {
 	}
 	good := readAll(t, mustWrite(t, links()))
 	b, err := artifact.DecodeAll(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m, want := b.Manifest, links().Candidates; m.Task != target.Links || m.FormatVersion != 2 ||
 		!slices.Equal(m.Requires, []string{"candidates.safetensors", "task:links"}) ||
 		!slices.Equal(b.Candidates.IDs, want.IDs) || !slices.Equal(b.Candidates.Vectors.Data, want.Vectors.Data) {
@@ -137,9 +132,7 @@ func TestTaskOfLabelsOfManifests(t *testing.T) {
 	}
 	good := readAll(t, mustWrite(t, labels()))
 	b, err := artifact.DecodeAll(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m := b.Manifest; m.Task != target.Labels || !slices.Equal(m.Models[0].Temperatures, []float32{1, 2}) ||
 		m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"task:labels"}) {
 		t.Errorf("task %q, format %d requires %q", m.Task, m.FormatVersion, m.Requires)

@@ -17,14 +17,13 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 func mustWrite(t *testing.T, b *artifact.Bundle) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	return dir
 }
 
@@ -35,9 +34,7 @@ func roundTrip(t *testing.T, b *artifact.Bundle) (read *artifact.Bundle, files m
 	t.Helper()
 	dir := mustWrite(t, b)
 	read, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if files, err = artifact.EncodeServing(read); err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +53,7 @@ func roundTrip(t *testing.T, b *artifact.Bundle) (read *artifact.Bundle, files m
 func wantDecodeError(t *testing.T, b *artifact.Bundle, texts ...string) {
 	t.Helper()
 	files, err := artifact.EncodeUnchecked(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	_, err = artifact.DecodeAll(files)
 	wantError(t, err, texts...)
 }
@@ -78,9 +73,7 @@ func readAll(t *testing.T, dir string) map[string][]byte {
 		files[filepath.ToSlash(name)], err = os.ReadFile(path)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return files
 }
 
@@ -88,13 +81,9 @@ func TestWriteRead(t *testing.T) {
 	for seed := range uint64(3) { // preprocessing of each kind
 		b := artifacttest.Bundle(seed, artifacttest.Size{})
 		dir := t.TempDir() // an empty directory may be taken
-		if err := artifact.Write(dir, b); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, artifact.Write(dir, b))
 		got, err := artifact.Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(b, got); diff != "" {
 			t.Errorf("read differs from written (-written +read):\n%s", diff)
 		}
@@ -109,42 +98,30 @@ func TestEncodeDecode(t *testing.T) {
 			Features:  rapid.IntRange(1, 7).Draw(t, "d"),
 			Classes:   rapid.IntRange(1, 4).Draw(t, "C"),
 		})
-		if err := b.Seal(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.Seal())
 		files, err := artifact.EncodeAll(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got, err := artifact.DecodeAll(files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(b, got); diff != "" {
 			t.Fatalf("decoded differs from encoded (-encoded +decoded):\n%s", diff)
 		}
 
 		serving, err := artifact.EncodeServing(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		delete(files, "mapping.safetensors")
 		if !maps.EqualFunc(files, serving, bytes.Equal) {
 			t.Fatalf("the serving part differs from the artifact's files:\n%s", cmp.Diff(files, serving))
 		}
 		part, err := artifact.DecodeServing(serving)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		want := *got
 		want.Mapping = nil
 		if diff := cmp.Diff(&want, part); diff != "" {
 			t.Fatalf("the serving part differs from the artifact (-artifact +part):\n%s", diff)
 		}
 		again, err := artifact.EncodeServing(part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if !maps.EqualFunc(serving, again, bytes.Equal) {
 			t.Fatalf("the serving part encodes differently without M:\n%s", cmp.Diff(serving, again))
 		}
@@ -156,9 +133,7 @@ func TestWriteFiles(t *testing.T) {
 	files := readAll(t, mustWrite(t, b))
 	want := []string{"manifest.json", "manifest.sha256", "mapping.safetensors", "models/sgc.safetensors",
 		"synthetic.safetensors"}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, slices.Sorted(maps.Keys(files)), "files differ")
 	if b.Manifest.FormatVersion != 1 || len(b.Manifest.Files) != 3 {
 		t.Errorf("Write left format version %d and %d files in the bundle's manifest", b.Manifest.FormatVersion,
 			len(b.Manifest.Files))
@@ -172,9 +147,7 @@ func TestWriteKeepsVersion(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{})
 	b.Manifest.Version = "my-version_1.0"
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got.Manifest.Version != "my-version_1.0" {
 		t.Errorf("version is %q", got.Manifest.Version)
 	}
@@ -194,9 +167,7 @@ func TestWriteOnes(t *testing.T) {
 	b := artifacttest.Bundle(3, artifacttest.Size{})
 	b.Mapping.Rows.Val, b.Synthetic.Adj.Val = nil, nil
 	got, err := artifact.Read(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, m := range map[string]*graph.CSR{"mapping": got.Mapping.Rows, "adj": got.Synthetic.Adj} {
 		if len(m.Val) != m.NNZ() {
 			t.Fatalf("%s has %d values for %d entries", name, len(m.Val), m.NNZ())
@@ -211,14 +182,10 @@ func TestWriteOnes(t *testing.T) {
 func TestReadServes(t *testing.T) {
 	written := artifacttest.Bundle(11, artifacttest.Size{})
 	read, err := artifact.Read(mustWrite(t, artifacttest.Bundle(11, artifacttest.Size{})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logits := func(b *artifact.Bundle) *graph.Dense {
 		model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		cols, vals := b.Mapping.Rows.Row(1)
 		r, known := attach.Attach([][]attach.Row{{{Known: true, Cols: cols, Vals: vals}}}, b.Manifest.SyntheticNodes)
 		x := &graph.Dense{Rows: 1, Cols: 5, Data: []float32{1, 0, 2, 0, 3}}
@@ -235,18 +202,14 @@ func TestSeal(t *testing.T) {
 	if _, err := artifact.EncodeServing(b); err == nil || !strings.Contains(err.Error(), "not sealed") {
 		t.Errorf("EncodeServing of a bundle that is not sealed: %v", err)
 	}
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	sealed := b.Manifest
 	files := readAll(t, mustWrite(t, b))
 	if diff := cmp.Diff(sealed, b.Manifest); diff != "" {
 		t.Errorf("Write changed the manifest of a sealed bundle (-sealed +written):\n%s", diff)
 	}
 	serving, err := artifact.EncodeServing(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if !bytes.Equal(serving["manifest.json"], files["manifest.json"]) {
 		t.Error("the manifest of the serving part differs from the directory's")
 	}
@@ -255,9 +218,7 @@ func TestSeal(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	bundle := artifacttest.Bundle(1, artifacttest.Size{Nodes: 44_625, Synthetic: 446, Features: 500, Classes: 7})
 	dir := filepath.Join(b.TempDir(), "a")
-	if err := artifact.Write(dir, bundle); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, artifact.Write(dir, bundle))
 	bytes := 0.0
 	for _, f := range bundle.Manifest.Files {
 		bytes += float64(f.Bytes)

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 )
 
 // smallParts makes parts of n rows for a test.
@@ -23,9 +24,7 @@ func smallParts(t *testing.T, n int) { t.Cleanup(artifact.SmallParts(n)) }
 func gathered(t *testing.T, b *artifact.Bundle) *artifact.Mapping {
 	t.Helper()
 	m, err := artifact.Join(b.Pieces(), b.Manifest.Mapping, b.Manifest.SyntheticNodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 
@@ -58,9 +57,7 @@ func TestMappingInParts(t *testing.T) {
 		}
 	}
 	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m := got.Manifest; m.FormatVersion != 2 || !slices.Equal(m.Requires, []string{"mapping/00000.safetensors"}) {
 		t.Errorf("format %d requires %q", m.FormatVersion, m.Requires)
 	}
@@ -71,9 +68,7 @@ func TestMappingInParts(t *testing.T) {
 		t.Errorf("M is another: %s", diff)
 	}
 	all, err := artifact.ReadAll(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(whole.Mapping, all.Mapping); diff != "" {
 		t.Errorf("M is another in memory: %s", diff)
 	}
@@ -93,26 +88,18 @@ func TestServingPartOfMappingInParts(t *testing.T) {
 		"Read": artifact.Read, "ReadAll": artifact.ReadAll,
 	} {
 		b, err := read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		files, err := artifact.EncodeServing(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for file, data := range files {
 			if strings.HasPrefix(file, "mapping") || !bytes.Equal(data, stored[file]) {
 				t.Errorf("%s: %s is in the serving part, or another", name, file)
 			}
 		}
 		served, err := artifact.DecodeServing(files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		again, err := artifact.EncodeServing(served)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(files, again); diff != "" {
 			t.Errorf("%s: encoded again the serving part is another: %s", name, diff)
 		}
@@ -208,7 +195,5 @@ func partNames(t *testing.T, dir string) []string {
 
 func check(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/artifact/safetensors"
+	"rivulet/test/expect"
 )
 
 // testdata/python.safetensors was written with safetensors 0.8.0 for Python:
@@ -22,13 +23,9 @@ import (
 //	          "python.safetensors", metadata={"made_by": "python"})
 func TestDecodeTensorsOfPython(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join("testdata", "python.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	tensors, err := safetensors.Decode(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s := safetensors.Set(tensors)
 	if len(s) != 6 {
 		t.Errorf("%d tensors, want 6", len(s))
@@ -52,9 +49,7 @@ func check(t *testing.T, name string, err error, want, got any) {
 	if err != nil {
 		t.Fatalf("tensor %s: %v", name, err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tensor %s differs (-want +got):\n%s", name, diff)
-	}
+	expect.Same(t, want, got, "tensor %s differs", name)
 }
 
 func TestEncodeTensorsGolden(t *testing.T) {
@@ -63,9 +58,7 @@ func TestEncodeTensorsGolden(t *testing.T) {
 		safetensors.Float32s("x", "features", []float32{1, 2}, 1, 2),
 		safetensors.Int64s("ptr", "pointers", []int{5}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	header := `{"__metadata__":{"ids":"names","ptr":"pointers","x":"features"},` +
 		`"ids":{"dtype":"U8","shape":[3],"data_offsets":[16,19]},` +
 		`"ptr":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},` +
@@ -73,9 +66,7 @@ func TestEncodeTensorsGolden(t *testing.T) {
 	header += strings.Repeat(" ", (8-len(header)%8)%8)
 	want := string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header +
 		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x80\x3f\x00\x00\x00\x40" + "abc"
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("file differs (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, string(got), "file differs")
 }
 
 func TestEncodeTensorsRefuses(t *testing.T) {
@@ -221,13 +212,9 @@ func TestTensorsRoundTrip(t *testing.T) {
 			tensors = append(tensors, x)
 		}
 		file, err := safetensors.Encode(tensors)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got, err := safetensors.Decode(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if len(got) != len(tensors) {
 			t.Fatalf("%d tensors became %d", len(tensors), len(got))
 		}

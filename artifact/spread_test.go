@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 )
 
 func withSpread() *artifact.Bundle {
@@ -21,9 +22,7 @@ func withSpread() *artifact.Bundle {
 func TestSpreadIsReadAlone(t *testing.T) {
 	b := withSpread()
 	got, err := artifact.ReadSpread(mustWrite(t, b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(b.Spread, got); diff != "" {
 		t.Errorf("read differs (-written +read):\n%s", diff)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 )
 
 // After a crash before any operation of a write, the directory is as it was before or holds the whole artifact, and
@@ -25,9 +26,7 @@ func TestWriteCrash(t *testing.T) {
 			parent := t.TempDir()
 			dir := filepath.Join(parent, "a")
 			if existing {
-				if err := os.Mkdir(dir, 0o777); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, os.Mkdir(dir, 0o777))
 			}
 			b := artifacttest.Bundle(1, artifacttest.Size{})
 			seen := 0
@@ -89,9 +88,7 @@ func TestWriteFailureCleansUp(t *testing.T) {
 			t.Errorf("%s: error = %v, want the device's with what was being done", operation, err)
 		}
 		entries, err := os.ReadDir(parent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, entry := range entries {
 			t.Errorf("%s failed and left %s", operation, entry.Name())
 		}
@@ -136,9 +133,7 @@ func TestWriteRefusesDirectoryTakenMeanwhile(t *testing.T) {
 		t.Fatal("two writes to one directory succeeded")
 	}
 	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got.Manifest.Seed != 1 {
 		t.Errorf("the directory holds the artifact of seed %d, want that of the first write, 1", got.Manifest.Seed)
 	}
@@ -146,9 +141,7 @@ func TestWriteRefusesDirectoryTakenMeanwhile(t *testing.T) {
 
 func TestWriteMakesParents(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x", "y", "a")
-	if err := artifact.Write(dir, artifacttest.Bundle(1, artifacttest.Size{})); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, artifacttest.Bundle(1, artifacttest.Size{})))
 	if _, err := artifact.Read(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +180,7 @@ func TestManifestsOfOneSecondHaveTheirOwnNames(t *testing.T) {
 	first.Manifest.Version, second.Manifest.Version = "", ""
 	second.Manifest.Created = first.Manifest.Created.Truncate(time.Second).Add(time.Millisecond)
 	for _, b := range []*artifact.Bundle{first, second} {
-		if err := artifact.Write(filepath.Join(t.TempDir(), "a"), b); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, artifact.Write(filepath.Join(t.TempDir(), "a"), b))
 	}
 	if first.Manifest.Version == second.Manifest.Version {
 		t.Errorf("both are %s", first.Manifest.Version)

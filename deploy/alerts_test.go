@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // The rules name metrics that there are, and say of each alert how grave it is and what to do.
@@ -22,9 +24,7 @@ func TestAlerts(t *testing.T) {
 	readYAML(t, "alerts.yaml", &rules)
 	known := metrics(t)
 	runbooks, err := os.ReadFile("../docs/runbooks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	seen := map[string]bool{}
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
@@ -101,9 +101,7 @@ func TestEveryAlertIsTested(t *testing.T) {
 func TestOperateExplains(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return string(text)
 	}
 	doc := read("../docs/operate.md")

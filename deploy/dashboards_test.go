@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write the dashboards")
@@ -36,9 +38,7 @@ func metrics(t *testing.T) map[string]*metric {
 	all := map[string]*metric{}
 	for _, room := range []string{"observe", "serve"} {
 		text, err := os.ReadFile("../internal/" + room + "/doc.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var latest []*metric
 		for line := range strings.Lines(string(text)) {
 			line = strings.TrimRight(line, "\n")
@@ -304,15 +304,11 @@ func TestDashboards(t *testing.T) {
 	var shown strings.Builder
 	for name, rows := range dashboards {
 		text, err := dashboard(name, rows, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		shown.Write(text)
 		file := dashboardsDir + name + ".json"
 		if *update {
-			if err := os.WriteFile(file, text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(file, text, 0o666))
 		}
 		if is, err := os.ReadFile(file); err != nil || !bytes.Equal(is, text) {
 			t.Errorf("%s is not what the list of metrics gives: go test ./deploy -run Dashboards -update (%v)", file, err)

@@ -15,14 +15,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // consumer.yaml lists every setting with its default, so that it can be read as an example and trusted.
 func TestConsumerExample(t *testing.T) {
 	got, err := config.Load[config.Consumer](config.Sources{Environ: []string{"RIVULET_CONFIG=consumer.yaml"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(config.Default[config.Consumer](), got); diff != "" {
 		t.Errorf("consumer.yaml differs from the defaults (-default +file):\n%s", diff)
 	}
@@ -48,9 +47,7 @@ func has(settings map[string]any, key []string) bool {
 
 func TestPublishExample(t *testing.T) {
 	got, err := config.Load[config.Publish](config.Sources{Environ: []string{"RIVULET_CONFIG=publish.yaml"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got.Artifact == "" {
 		t.Error("publish.yaml names no artifact")
 	}
@@ -88,9 +85,7 @@ func readCompose(t *testing.T) compose {
 func readYAML(t *testing.T, path string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := yaml.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -187,9 +182,7 @@ func TestImageSaysItsVersion(t *testing.T) {
 		t.Skip("builds a program; left out with -short")
 	}
 	text, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	flags := regexp.MustCompile(`-ldflags="([^"]+)"`).FindStringSubmatch(string(text))
 	if flags == nil {
 		t.Fatal("the Dockerfile builds without linker flags")
@@ -215,14 +208,10 @@ func TestImageSaysItsVersion(t *testing.T) {
 // The image and archives have the licence of every module that the programs carry.
 func TestNoticesOfThirdParties(t *testing.T) {
 	notices, err := exec.CommandContext(t.Context(), "../tools/notices.sh").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
 		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}: {{end}}{{end}}", "rivulet/cmd/...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for module := range strings.Lines(string(linked)) {
 		if module := strings.TrimSpace(module); !strings.Contains(string(notices), "\n"+module) {
 			t.Errorf("the notices lack %s", module)
@@ -250,13 +239,9 @@ func TestVersionsAndTopicsAgree(t *testing.T) {
 	}
 	readYAML(t, "../event/asyncapi.yaml", &contract)
 	wheel, err := os.ReadFile("../python/pyproject.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	manifests, err := os.ReadFile("kubernetes/kustomization.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if v := chart.AppVersion; chart.Version != v || contract.Info.Version != v ||
 		!strings.Contains(string(wheel), "\nversion = \""+v+"\"\n") ||
 		!strings.Contains(string(manifests), "newTag: "+v+"\n") {
@@ -275,9 +260,7 @@ func TestVersionsAndTopicsAgree(t *testing.T) {
 // No container of ours runs as root.
 func TestNotRoot(t *testing.T) {
 	dockerfile, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	users := regexp.MustCompile(`(?m)^USER (\S+)$`).FindAllStringSubmatch(string(dockerfile), -1)
 	if len(users) == 0 || strings.HasPrefix(users[len(users)-1][1], "0") ||
 		strings.HasPrefix(users[len(users)-1][1], "root") {

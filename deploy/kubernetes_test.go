@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // object has the fields of a Kubernetes object that the tests here compare. tools/packaging checks all fields.
@@ -62,14 +63,10 @@ type container struct {
 func objects(t *testing.T) (found []object) {
 	t.Helper()
 	files, err := filepath.Glob("kubernetes/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, name := range files {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for document := range strings.SplitSeq(string(text), "\n---\n") {
 			var o object
 			if err := yaml.Unmarshal([]byte(document), &o); err != nil {
@@ -138,9 +135,7 @@ func TestKubernetes(t *testing.T) {
 	for _, o := range all {
 		if text, is := o.Data["rivulet.yaml"]; is && o.Kind == "ConfigMap" {
 			file := filepath.Join(t.TempDir(), o.Metadata.Name)
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(file, []byte(text), 0o600))
 			settings[o.Metadata.Name] = file
 		}
 	}

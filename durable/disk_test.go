@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 // A file is synced before it gets its name, and a directory after it has a new entry.
@@ -36,9 +36,7 @@ func TestOrderOfOperations(t *testing.T) {
 	want := []string{"mkdir a", "sync .", "mkdir a/b", "sync a", "create a/b/f", "write a/b/f.*", "sync a/b/f.*",
 		"rename a/b/f", "sync a/b",
 		"rename a/c", "sync a", "remove a/c"}
-	if diff := cmp.Diff(want, did); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, did, "operations")
 	if left, err := os.ReadDir(filepath.Join(root, "a")); err != nil || len(left) != 0 {
 		t.Errorf("left: %v %v", left, err)
 	}

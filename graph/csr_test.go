@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"rivulet/test/expect"
 )
 
 func TestNewCSR(t *testing.T) {
@@ -48,9 +50,7 @@ func TestValidate(t *testing.T) {
 	good := func() *CSR {
 		return &CSR{Rows: 2, Cols: 3, RowPtr: []int{0, 1, 3}, ColIdx: []int32{2, 0, 1}, Val: []float32{1, 2, 3}}
 	}
-	if err := good().Validate(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, good().Validate())
 	for name, tc := range map[string]struct {
 		spoil func(m *CSR)
 		want  string
@@ -112,9 +112,7 @@ func TestSortRows(t *testing.T) {
 		want := densify(m)
 		pattern := m.Val == nil
 		m.SortRows()
-		if err := m.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, m.Validate())
 		for i := range m.Rows {
 			cols, _ := m.Row(i)
 			for k := 1; k < len(cols); k++ {
@@ -143,9 +141,7 @@ func TestTranspose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawCSR(t)
 		tr := m.Transpose()
-		if err := tr.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, tr.Validate())
 		want, got := densify(m), densify(tr)
 		if got.Rows != m.Cols || got.Cols != m.Rows {
 			t.Fatalf("shape %d×%d", got.Rows, got.Cols)

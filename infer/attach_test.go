@@ -9,6 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // Eq. 11: r = aM, whatever the order of the neighbours and however many unknown ones stand among them.
@@ -61,14 +62,10 @@ func TestSection1KnownNeighbours(t *testing.T) {
 		nil,
 		{{Known: true, Cols: []int32{2}, Vals: []float32{4}}},
 	}, 3)
-	if diff := cmp.Diff([]int32{3, 0, 0, 1}, known); diff != "" {
-		t.Errorf("known (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []int32{3, 0, 0, 1}, known, "known")
 	want := &graph.CSR{Rows: 4, Cols: 3, RowPtr: []int{0, 2, 2, 2, 3}, ColIdx: []int32{0, 2, 2},
 		Val: []float32{1, 0.75, 4}}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("r (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, r, "r")
 }
 
 func TestAttachNothing(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata that this code makes anew")
@@ -67,14 +68,10 @@ func compareKept(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.Join("testdata", file)
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := strings.Split(string(kept), "\n")
 	lines := strings.Split(got, "\n")
 	if len(lines) != len(want) {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
@@ -14,6 +13,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 )
 
 // inFull is a batch with its edges in full.
@@ -94,14 +94,10 @@ func TestAttachInFull(t *testing.T) {
 		}
 		want := &attach.Batch{X: b.X}
 		want.R, want.Known = attach.Attach(rows, synthetic)
-		if diff := cmp.Diff(want.Known, b.Known); diff != "" {
-			t.Errorf("known (-want +got):\n%s", diff)
-		}
+		expect.Same(t, want.Known, b.Known, "known")
 		if c.full {
 			sameBits(t, "r", b.Full.Data, inFull(want).Full.Data)
-			if diff := cmp.Diff(want.R, b.Sparse()); diff != "" {
-				t.Errorf("sparse (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want.R, b.Sparse(), "sparse")
 		}
 		sameBits(t, "logits", model.Logits(b).Data, model.Logits(want).Data)
 	}

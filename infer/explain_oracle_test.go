@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/explain"
 	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 )
 
@@ -378,9 +379,7 @@ func explainRows(w *world, p *infer.Predictor, rows [][]attach.Row) *explain.Exp
 // A known neighbour with an empty row counts in the degree: without it the logit is another one.
 func TestEmptyRowHasItsOwnRemoval(t *testing.T) {
 	model, err := infer.NewSGC(&graph.Dense{Rows: 1, Cols: 2, Data: []float32{1, -1}}, []float32{0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	p := plainly(model.Frozen(&infer.Tables{U: []*graph.Dense{{Rows: 1, Cols: 2, Data: []float32{0, 0}},
 		{Rows: 1, Cols: 2, Data: []float32{0, 0}}}, C: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{0}}},
 		&preprocess.Parameters{Kind: preprocess.None, Scale: 1}))

@@ -9,6 +9,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 )
 
@@ -45,9 +46,7 @@ type golden struct {
 func readGolden(t *testing.T) *golden {
 	t.Helper()
 	g, err := reference.ReadGoldens("testdata/attachment.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &golden{Goldens: g, adj: g.Matrix("A"), x: g.Matrix("X"), mapping: g.Matrix("M"), labels: g.Ints("Y"),
 		synLabels: g.Ints("Y_syn"), pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
 }
@@ -63,9 +62,7 @@ func (g *golden) model(t *testing.T, name string) infer.Model {
 		params = append(params, scalar("alpha", 0.1), scalar("hops", 10))
 	}
 	m, err := infer.Build(name, params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 

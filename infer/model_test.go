@@ -14,19 +14,16 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
+	"rivulet/test/expect"
 )
 
 func TestBuildIsTheInverseOfParams(t *testing.T) {
 	m, err := infer.NewSGC(&graph.Dense{Rows: 3, Cols: 2, Data: []float32{1, 2, 3, 4, 5, 6}}, []float32{7, 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	params := m.Params()
 	params[0], params[1] = params[1], params[0]
 	got, err := infer.Build(m.Name(), params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(m.Params(), got.Params()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -96,9 +93,7 @@ func weightsOf() map[string]infer.Model {
 
 func TestBuildEveryModel(t *testing.T) {
 	names := []string{"appnp", "cheby", "dirsage", "dirsgc", "gcn", "gin", "rgcn", "rsgc", "sage", "sgc", "sign", "ssgc"}
-	if diff := cmp.Diff(names, architecture.Names()); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	expect.Same(t, names, architecture.Names(), "names")
 	for key, m := range weightsOf() {
 		params := m.Params()
 		slices.Reverse(params)
@@ -106,9 +101,7 @@ func TestBuildEveryModel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", key, err)
 		}
-		if diff := cmp.Diff(m.Params(), got.Params()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", key, diff)
-		}
+		expect.Same(t, m.Params(), got.Params(), "%s", key)
 		if diff := cmp.Diff(m.Layers, got.Layers); diff != "" || got.Alpha != m.Alpha || got.Hops != m.Hops {
 			t.Errorf("%s: α %g, %d hops, layers (-want +got):\n%s", key, got.Alpha, got.Hops, diff)
 		}

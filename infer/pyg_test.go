@@ -9,6 +9,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 )
 
@@ -43,9 +44,7 @@ func pygModel(t *testing.T, g *reference.Goldens, prefix string) infer.Model {
 		params = append(params, scalar("hops", float32(depth[0]-'0')))
 	}
 	m, err := infer.Build(name, params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 
@@ -77,9 +76,7 @@ func TestEq11JointIsPyTorchGeometrics(t *testing.T) {
 func jointIsPyTorchGeometrics(t *testing.T, file string, models ...string) {
 	t.Helper()
 	g, err := reference.ReadGoldens(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	for _, name := range models {
 		m := pygModel(t, g, name)

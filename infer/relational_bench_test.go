@@ -10,6 +10,7 @@ import (
 	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 )
 
 // BenchmarkBins attaches and predicts arrivals of 12 neighbours, whose rows of M were looked up, by one table a node, by
@@ -46,16 +47,12 @@ func BenchmarkBins(b *testing.B) {
 			C: draw(bins*synthetic, 1)}
 	}
 	sgc, err := infer.NewSGC(draw(features, classes), make([]float32, classes))
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	a, _ := architecture.Lookup("rsgc")
 	a = a.With(3)
 	rsgc, err := infer.New(a, []architecture.Layer{{Self: draw(a.Blocks()*features, classes),
 		Bias: make([]float32, classes)}}, 0, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	bins := &graph.Bins{Upper: []float32{0.3, 0.5, 0.8, 2}, Edges: []float32{0.2, 0.4, 0.6, 1}}
 	one, four := sgc.Frozen(tables(1), pre), sgc.Frozen(tables(4), pre)

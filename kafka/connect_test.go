@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 func TestConnectingWithoutBrokers(t *testing.T) {
@@ -61,9 +62,7 @@ func TestConnectionsDoNotGrowWithPartitions(t *testing.T) {
 		return conn, err
 	}
 	ids, _, err := b.way.topicIDs(t.Context(), "predictions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := make(chan Position, partitions)
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
@@ -97,9 +96,7 @@ func TestConnectionsDoNotGrowWithPartitions(t *testing.T) {
 		for k := range each {
 			batch = append(batch, Record{Key: fmt.Append(nil, k), Value: []byte("x")})
 		}
-		if err := sink.Send(t.Context(), "predictions", batch); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, sink.Send(t.Context(), "predictions", batch))
 	}
 	for range rounds*each - int(b.kafka.Cluster.PartitionInfo("predictions", 0).HighWatermark) {
 		for at := range got {

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // publish publishes a batch that nothing is wrong with.
@@ -82,9 +83,7 @@ func TestAbortEndsTheTransactionAtOnce(t *testing.T) {
 		}
 		b.begin(tx)
 	}
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 0, 50)))
 	b.want(50, 50)
 }
 
@@ -128,9 +127,7 @@ func TestADeliveryThatIsNotEnded(t *testing.T) {
 		t.Errorf("Commit of an earlier generation's: %v", err)
 	}
 	b.want(50, 50) // it has not ended the other's
-	if err := next.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, next.Commit(t.Context()))
 	b.want(60, 60)
 }
 

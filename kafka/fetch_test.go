@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 func (b *bench) cursor(offset int64) *Cursor {
@@ -23,9 +24,7 @@ func values(t *testing.T, c *Cursor, end int64) (out []string) {
 			return out
 		}
 		records, _, err := c.fetch(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, r := range records {
 			out = append(out, string(r.Value))
 		}
@@ -83,9 +82,7 @@ func TestFetchSkipsWhatACompressedBatchHasBeforeTheOffset(t *testing.T) {
 	for i := range 10 {
 		batch = append(batch, Record{Value: fmt.Append(nil, i)})
 	}
-	if err := b.sink().Send(t.Context(), "predictions", batch); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.sink().Send(t.Context(), "predictions", batch))
 	if got, want := values(t, b.cursor(7), 10), []string{"7", "8", "9"}; !slices.Equal(got, want) {
 		t.Errorf("from offset 7: %v, want %v", got, want)
 	}
@@ -99,9 +96,7 @@ func TestFetchKeepsKeysHeadersAndTimes(t *testing.T) {
 		{Value: make([]byte, 200_000), Time: at}, // larger than a piece of the arena
 		{Key: []byte{}, Time: at},
 	}
-	if err := b.sink().Send(t.Context(), "predictions", sent); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.sink().Send(t.Context(), "predictions", sent))
 	c := b.cursor(0)
 	got, lag, err := c.fetch(t.Context())
 	if err != nil || lag != 0 {

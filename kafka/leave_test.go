@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/test/expect"
 )
 
 // patient makes sessions so long that nobody falls out of a group by silence.
@@ -52,9 +54,7 @@ func TestLeavingInAFirstJoin(t *testing.T) {
 	if n := b.members(); n != 1 {
 		t.Errorf("%d members are in the group, want 1", n)
 	}
-	if err := g.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, g.End(t.Context(), nil))
 	if next := b.joined(slow); len(next.Assigned()) != 2 {
 		t.Errorf("assigned %v, want both partitions", next.Assigned())
 	}
@@ -69,17 +69,13 @@ func TestLeavingInALaterJoin(t *testing.T) {
 	slow, fast := first, second
 	// The topic's partitions change for the fast one.
 	fast.source.balancer.Saw(map[string]int{"arrivals": 3})
-	if err := fast.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, fast.End(t.Context(), nil))
 	left := b.interrupted(fast.source, slow.Rebalance().Done())
 	<-left // the slow one has not ended its generation yet
 	if n := b.members(); n != 1 {
 		t.Errorf("%d members are in the group, want 1", n)
 	}
-	if err := slow.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, slow.End(t.Context(), nil))
 	if next := b.joined(slow.source); len(next.Assigned()) != 2 {
 		t.Errorf("assigned %v, want both partitions", next.Assigned())
 	}
@@ -114,9 +110,7 @@ func TestAFailedJoinLeavesNoMemberBehind(t *testing.T) {
 		refusal.ErrorCode = kerr.CoordinatorNotAvailable.Code
 		return refusal, nil, true
 	})
-	if err := g.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, g.End(t.Context(), nil))
 	if next := b.joined(s); len(next.Assigned()) != 2 || b.members() != 1 {
 		t.Errorf("assigned %v as one of %d members, want both partitions and no other member", next.Assigned(), b.members())
 	}

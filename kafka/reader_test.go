@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 func (b *bench) reader(o ReaderOptions) *Reader {
@@ -47,18 +47,14 @@ func toEnd(t *testing.T, r *Reader) (values []string, next Offsets) {
 	var from Offsets
 	if r.opts.Group != "" {
 		g, err := r.Group(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		from = g.Offsets
 	}
 	next, err := r.ToEnd(t.Context(), from, func(rec Record) error {
 		values = append(values, string(rec.Value))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	slices.Sort(values)
 	return values, next
 }
@@ -74,25 +70,17 @@ func TestAReaderReadsFromTheGroupsOffsetsToTheEnd(t *testing.T) {
 		t.Errorf("read %v, want %v", values, want)
 	}
 	at := func(p int) TopicPartition { return TopicPartition{Topic: "predictions", Partition: p} }
-	if diff := cmp.Diff(Offsets{at(0): 2, at(1): 2, at(2): 2}, next); diff != "" {
-		t.Errorf("next offsets (-want +got):\n%s", diff)
-	}
-	if err := r.Commit(t.Context(), next); err != nil {
-		t.Fatal(err)
-	}
+	expect.Same(t, Offsets{at(0): 2, at(1): 2, at(2): 2}, next, "next offsets")
+	expect.OK(t, r.Commit(t.Context(), next))
 	b.send("predictions", "d")
 	if values, _ := toEnd(t, r); !slices.Equal(values, []string{"d"}) {
 		t.Errorf("read %v after the commit, want d", values)
 	}
 	// Records that have expired are passed over; whoever has no group reads all.
 	for p := range int32(3) {
-		if err := b.kafka.Cluster.DeleteRecords("predictions", p, 1); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.kafka.Cluster.DeleteRecords("predictions", p, 1))
 	}
-	if err := r.Commit(t.Context(), Offsets{at(0): 0, at(1): 0, at(2): 0}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Commit(t.Context(), Offsets{at(0): 0, at(1): 0, at(2): 0}))
 	for _, o := range []ReaderOptions{{Topic: "predictions", Group: "g"}, {Topic: "predictions"}} {
 		if values, _ := toEnd(t, b.reader(o)); !slices.Equal(values, []string{"aa", "bb", "cc", "d"}) {
 			t.Errorf("group %q read %v, want what has not expired", o.Group, values)
@@ -161,14 +149,10 @@ func TestAReaderFollows(t *testing.T) {
 func TestAReaderWaitsForATopicAndReadsItWhole(t *testing.T) {
 	b := newBench(t, 1)
 	values, end := b.follower(ReaderOptions{Topic: "later"})
-	if err := b.kafka.Cluster.CreateTopic("later", 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.CreateTopic("later", 1, nil))
 	b.send("later", "first")
 	b.await("it is read", func() bool { return len(values()) == 1 })
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, end())
 }
 
 // A follower that may not read says so; it does not try for ever.

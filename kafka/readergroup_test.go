@@ -7,6 +7,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // A Reader's own offsets are told from those of consumers, and members are named.
@@ -19,29 +20,19 @@ func TestAReadersGroupIsTold(t *testing.T) {
 	tell := func(r *Reader, want ReaderGroup) {
 		t.Helper()
 		g, err := r.Group(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(&want, g); diff != "" {
-			t.Errorf("group %s (-want +got):\n%s", r.opts.Group, diff)
-		}
+		expect.OK(t, err)
+		expect.Same(t, &want, g, "group %s", r.opts.Group)
 	}
 	tell(r, ReaderGroup{Offsets: Offsets{}})
-	if err := r.Commit(t.Context(), Offsets{at(0): 1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Commit(t.Context(), Offsets{at(0): 1}))
 	tell(r, ReaderGroup{Offsets: Offsets{at(0): 1}})
 	_, err := b.client.OffsetCommit(t.Context(), &kafkago.OffsetCommitRequest{GroupID: "mine", GenerationID: -1,
 		Topics: map[string][]kafkago.OffsetCommit{"predictions": {{Partition: 1, Offset: 1}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	tell(r, ReaderGroup{Offsets: Offsets{at(0): 1, at(1): 1}, Foreign: true})
 
 	source, err := NewSource(b.way, SourceOptions{Group: "theirs", Topics: []string{"predictions"}}, retry.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if _, err := source.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -59,17 +50,11 @@ func TestAReaderReadsFromOffsets(t *testing.T) {
 	b.send("predictions", "a", "aa")
 	b.send("predictions", "b", "bb")
 	at := func(p int) TopicPartition { return TopicPartition{Topic: "predictions", Partition: p} }
-	if err := b.kafka.Cluster.DeleteRecords("predictions", 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.DeleteRecords("predictions", 0, 1))
 	r := b.reader(ReaderOptions{Topic: "predictions"})
 	first, end, err := r.Range(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Offsets{{at(0): 1, at(1): 0}, {at(0): 2, at(1): 2}}, []Offsets{first, end}); diff != "" {
-		t.Errorf("range (-want +got):\n%s", diff)
-	}
+	expect.OK(t, err)
+	expect.Same(t, []Offsets{{at(0): 1, at(1): 0}, {at(0): 2, at(1): 2}}, []Offsets{first, end}, "range")
 	read := 0
 	next, err := r.ToEnd(t.Context(), Offsets{at(1): 1}, func(Record) error {
 		read++

@@ -17,6 +17,7 @@ import (
 
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
+	"rivulet/test/expect"
 )
 
 // set gives a topic a setting.
@@ -68,18 +69,14 @@ func (b *bench) judged(answer func(batch *kmsg.RecordBatch, partition *kmsg.Prod
 func refusedBy(t *testing.T, to publisher, p parcel) (places []int) {
 	t.Helper()
 	d, err := publish(t.Context(), to, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, r := range d.Refused() {
 		if retry.Judge(r.Err) != retry.Content {
 			t.Errorf("record %d is refused by %v", r.Place, r.Err)
 		}
 		places = append(places, r.Place)
 	}
-	if err := d.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Commit(t.Context()))
 	return places
 }
 
@@ -214,21 +211,13 @@ func TestMoreIsAddedToADelivery(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, b *bench, to publisher, by Committer) {
 		sent, err := to.Publish(t.Context(), shipmentOf(t, to, "predictions", numbered(0, 10)), Offsets{zero: 10}, by)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sent.Add(t.Context(), shipmentOf(t, to, "letters", []Record{{Value: []byte("instead")}})); err != nil {
-			t.Fatal(err)
-		}
-		if err := sent.Add(t.Context(), shipmentOf(t, to, "predictions", numbered(10, 20))); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, sent.Add(t.Context(), shipmentOf(t, to, "letters", []Record{{Value: []byte("instead")}})))
+		expect.OK(t, sent.Add(t.Context(), shipmentOf(t, to, "predictions", numbered(10, 20))))
 		if _, exact := to.(*Transactions); exact {
 			b.want(0, -1)
 		}
-		if err := sent.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, sent.Commit(t.Context()))
 		if letters := b.committed("letters"); len(letters) != 1 || len(b.committed("predictions")) != 20 {
 			t.Errorf("%d letters and %d predictions", len(letters), len(b.committed("predictions")))
 		}
@@ -240,9 +229,7 @@ func shipmentOf(t *testing.T, to publisher, topic string, records []Record) *Shi
 	t.Helper()
 	sh := sinkOf(to).Shipment()
 	for i := range records {
-		if err := sh.Add(t.Context(), topic, &records[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, sh.Add(t.Context(), topic, &records[i]))
 	}
 	return sh
 }
@@ -253,9 +240,7 @@ func TestAFailureToAddAborts(t *testing.T) {
 	b := newBench(t, 1)
 	tx := b.transactions(anybody, zero)
 	sent, err := tx.Publish(t.Context(), shipmentOf(t, tx, "predictions", numbered(0, 10)), Offsets{zero: 10}, anybody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "letters", Err: kerr.InvalidProducerEpoch})
 	letter := shipmentOf(t, tx, "letters", []Record{{Value: []byte("instead")}})
 	if err := sent.Add(t.Context(), letter); !errors.Is(err, retry.ErrGeneration) {

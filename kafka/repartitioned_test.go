@@ -10,6 +10,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // remake makes the topic of predictions anew with one partition, and waits until client hears of it.
@@ -73,9 +74,7 @@ func TestAPartitionThatIsGoneEndsTheTransaction(t *testing.T) {
 	}
 	b.want(0, -1)
 	tx = b.transactions(anybody, zero)
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 20)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 0, 20)))
 	b.want(20, 20)
 }
 
@@ -87,9 +86,7 @@ func TestSendPlacesRecordsAnewIfPartitionsAreGone(t *testing.T) {
 			once.Do(func() { b.remake(b.way) })
 		}
 	}}
-	if err := b.sink().Send(t.Context(), "predictions", numbered(0, 20)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.sink().Send(t.Context(), "predictions", numbered(0, 20)))
 	got := make(map[string]bool) // one partition's records may have been written before the others were found to be gone
 	for _, r := range b.read("predictions", 0) {
 		got[string(r.Value)] = true

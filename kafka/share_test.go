@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // shared publishes a batch and shares its delivery. The second value gets what Commit returns.
@@ -56,9 +57,7 @@ func TestSharedTransaction(t *testing.T) {
 		}
 	}
 	b.want(0, -1)
-	if err := errors.Join(last.Commit(t.Context()), <-firstEnd, <-secondEnd); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(last.Commit(t.Context()), <-firstEnd, <-secondEnd))
 	b.want(80, 80)
 	if ends != 1 || groups != 1 {
 		t.Errorf("%d ends of transactions and %d requests for the group's offsets, want one each", ends, groups)
@@ -103,9 +102,7 @@ func TestSharedTransactionFails(t *testing.T) {
 			b := newBench(t, 3)
 			tx := b.transactions(anybody, zero)
 			_, end := b.shared(tx, batch(anybody, zero, 0, 50))
-			if err := fail(b, tx); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, fail(b, tx))
 			if err := <-end; !errors.Is(err, retry.ErrGeneration) {
 				t.Errorf("the delivery that shared its transaction: Commit returned %v", err)
 			}
@@ -160,9 +157,7 @@ func TestQueuedCommits(t *testing.T) {
 		commits = append(commits, d.Commit)
 	}
 	for _, commit := range commits {
-		if err := commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, commit(t.Context()))
 	}
 	for at := range next {
 		if got := b.offset(at); got != 1 {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/test/expect"
 )
 
 // old makes the source a member as releases before the balancer were: it offers kafka-go's own ways only, or others.
@@ -284,9 +286,7 @@ func TestPartitionsThatAreAssignedAlreadyAreNotAskedFor(t *testing.T) {
 	b.until("it has heard of it", func() bool { return knows() == 2 })
 	r, err := b.client.CreatePartitions(t.Context(),
 		&kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
-	if err := cmp.Or(err, r.Errors["arrivals"]); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, cmp.Or(err, r.Errors["arrivals"]))
 	if !<-changed || knows() != 3 {
 		t.Errorf("the partitions were to be shared out anew when it knew of %d, want 3", knows())
 	}

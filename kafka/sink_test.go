@@ -20,6 +20,7 @@ import (
 
 	"rivulet/internal/devstack"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // bench is an embedded broker with a sink's topics, and kafka-go's own client to read them.
@@ -43,9 +44,7 @@ func newBench(t testing.TB, partitions int) *bench {
 	t.Helper()
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2,
 		Topics: map[string]int{"predictions": partitions, "letters": 1, "arrivals": 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	transport := &kafkago.Transport{MetadataTTL: 100 * time.Millisecond}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -234,9 +233,7 @@ func TestPublishThenCommit(t *testing.T) {
 
 func TestWithoutOffsetsNothingIsCommitted(t *testing.T) {
 	b := newBench(t, 1)
-	if err := deliver(t.Context(), b.sink(), parcel{records: numbered(0, 3)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), b.sink(), parcel{records: numbered(0, 3)}))
 	b.check(3)
 }
 
@@ -267,13 +264,9 @@ func TestRetriesKeepTheOrderOfKeysAndRepeatNothing(t *testing.T) {
 		handles = append(handles, b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions",
 			Partitions: used[k : k+1], Err: fault, Count: 2}))
 	}
-	if err := deliver(t.Context(), p, parcel{records: numbered(0, 100)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), p, parcel{records: numbered(0, 100)}))
 	b.kafka.Cluster.ShufflePartitionLeaders()
-	if err := deliver(t.Context(), p, parcel{records: numbered(100, 200)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), p, parcel{records: numbered(100, 200)}))
 	b.check(200)
 	for k, h := range handles {
 		if h.Hits() != 2 {
@@ -325,9 +318,7 @@ func TestAMissingTopicIsWaitedFor(t *testing.T) {
 			}
 		}
 	})
-	if err := b.sink().Send(t.Context(), "later", numbered(0, 3)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.sink().Send(t.Context(), "later", numbered(0, 3)))
 	if got := len(b.read("later", 0)); got != 3 {
 		t.Errorf("%d predictions", got)
 	}
@@ -342,9 +333,7 @@ func TestAHiccupIsNotLogged(t *testing.T) {
 	var log bytes.Buffer
 	b.with.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.NotEnoughReplicas})
-	if err := deliver(t.Context(), b.sink(), parcel{records: numbered(0, 3)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), b.sink(), parcel{records: numbered(0, 3)}))
 	b.check(3)
 	if len(b.seen()) != 1 || log.Len() != 0 {
 		t.Errorf("retries %v, logged:\n%s", b.seen(), log.String())
@@ -372,9 +361,7 @@ func TestRecordsWithoutAKeyAreSpreadOverDeliveries(t *testing.T) {
 	b := newBench(t, 3)
 	p := b.sink()
 	for range 6 {
-		if err := p.Send(t.Context(), "predictions", []Record{{Value: []byte("1")}, {Value: []byte("2")}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Send(t.Context(), "predictions", []Record{{Value: []byte("1")}, {Value: []byte("2")}}))
 	}
 	for partition := range 3 {
 		if got := len(b.read("predictions", partition)); got != 4 {
@@ -386,14 +373,10 @@ func TestRecordsWithoutAKeyAreSpreadOverDeliveries(t *testing.T) {
 func TestCompression(t *testing.T) {
 	b := newBench(t, 2)
 	b.compression = "zstd"
-	if err := deliver(t.Context(), b.sink(), parcel{records: numbered(0, 200)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), b.sink(), parcel{records: numbered(0, 200)}))
 	b.check(200)
 	plain := newBench(t, 2)
-	if err := deliver(t.Context(), plain.sink(), parcel{records: numbered(0, 200)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), plain.sink(), parcel{records: numbered(0, 200)}))
 	size := func(b *bench) (n int64) {
 		for _, info := range b.kafka.Cluster.PartitionInfos("predictions") {
 			n += info.NumBytes

@@ -12,6 +12,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 func (b *bench) source(change func(*SourceOptions)) *Source {
@@ -76,9 +77,7 @@ func TestAnEndedGenerationCommitsNothing(t *testing.T) {
 	if !slices.Equal(values, []string{"a", "b"}) || len(old.Assigned()) != 2 {
 		t.Fatalf("read %v of %v", values, old.Assigned())
 	}
-	if err := errors.Join(old.Current(t.Context()), old.Commit(t.Context(), next)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(old.Current(t.Context()), old.Commit(t.Context(), next)))
 
 	second := b.source(asIs)
 	others := make(chan *Generation)
@@ -90,9 +89,7 @@ func TestAnEndedGenerationCommitsNothing(t *testing.T) {
 		others <- g
 	}()
 	<-old.Rebalance().Done()
-	if err := old.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, old.End(t.Context(), nil))
 	mine, other := b.joined(first), <-others
 	if len(mine.Assigned()) != 1 || len(other.Assigned()) != 1 || mine.Assigned()[0] == other.Assigned()[0] {
 		t.Errorf("assigned %v and %v", mine.Assigned(), other.Assigned())
@@ -123,15 +120,11 @@ func TestNewPartitionsAreNoticed(t *testing.T) {
 	go func() { changed <- g.Changed(t.Context()) }()
 	r, err := b.client.CreatePartitions(t.Context(),
 		&kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "arrivals", Count: 3}}})
-	if err := cmp.Or(err, r.Errors["arrivals"]); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, cmp.Or(err, r.Errors["arrivals"]))
 	if !<-changed {
 		t.Error("the partitions have not changed")
 	}
-	if err := g.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, g.End(t.Context(), nil))
 	if next := b.joined(s); len(next.Assigned()) != 3 {
 		t.Errorf("assigned %v", next.Assigned())
 	}
@@ -149,9 +142,7 @@ func TestAFailureHoldsTheNextJoinBack(t *testing.T) {
 	s := b.source(asIs)
 	defer s.Leave()
 	for range 3 {
-		if err := b.joined(s).End(t.Context(), retry.ErrGeneration); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.joined(s).End(t.Context(), retry.ErrGeneration))
 	}
 	if got := b.seen(); len(got) != 3 || !errors.Is(got[0], retry.ErrGeneration) {
 		t.Errorf("waited for %v", got)

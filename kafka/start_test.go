@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/kafka/wire"
+	"rivulet/test/expect"
 )
 
 // together returns the generations of two members that share the two partitions of the topic of arrivals; first has
@@ -71,9 +72,7 @@ func TestOneMemberChoosesTheStart(t *testing.T) {
 		ends[TopicPartition{Topic: "arrivals", Partition: int(p.Partition)}] = p.HighWatermark
 	}
 	mine, err := first.Cursors(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for range 4 {
 		b.send("arrivals", "after")
 	}
@@ -99,9 +98,7 @@ func TestANewPartitionDoesNotWaitForTransactions(t *testing.T) {
 	first, second := b.together(b.source(latest), b.source(latest))
 	defer first.source.Leave()
 	defer second.source.Leave()
-	if err := first.Commit(t.Context(), Offsets{zero: 1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, first.Commit(t.Context(), Offsets{zero: 1}))
 	asked := make(map[bool]int) // the most partitions that were asked for, by whether they had to be stable
 	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
 		if r, ok := req.(*wire.Request); ok {

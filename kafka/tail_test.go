@@ -7,20 +7,18 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rivulet/test/expect"
 )
 
 // news looks at a tail's topic and reads up to its ends.
 func news(t *testing.T, tail *Tail) (s Sight, values []string) {
 	t.Helper()
 	s, err := tail.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for range 100 {
 		records, err := tail.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, r := range records {
 			values = append(values, string(r.Value))
 		}
@@ -100,12 +98,8 @@ func TestATailSeesATopicThatWasMadeAnew(t *testing.T) {
 	tail := b.reader(ReaderOptions{Topic: "predictions"}).Tail(TailOptions{Since: time.Now(), Backlog: 100})
 	b.send("predictions", "a")
 	news(t, tail)
-	if err := b.kafka.Cluster.DeleteTopic("predictions"); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.kafka.Cluster.CreateTopic("predictions", 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.DeleteTopic("predictions"))
+	expect.OK(t, b.kafka.Cluster.CreateTopic("predictions", 1, nil))
 	b.send("predictions", "new", "newer")
 	var s Sight
 	var values []string
@@ -138,9 +132,7 @@ func TestAReaderFindsOneRecord(t *testing.T) {
 			t.Errorf("partition %d, offset %d: error %v, want %v", at[0], at[1], err, ErrGone)
 		}
 	}
-	if err := b.kafka.Cluster.DeleteRecords("predictions", 0, 2); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.DeleteRecords("predictions", 0, 2))
 	if _, err := r.At(t.Context(), 0, 0); !errors.Is(err, ErrGone) {
 		t.Errorf("a record that has expired: error %v, want %v", err, ErrGone)
 	}
@@ -155,9 +147,7 @@ func TestAReaderSeesWhatAGroupHasCommitted(t *testing.T) {
 		t.Errorf("a group that has never committed: %v, %v", got, err)
 	}
 	at := TopicPartition{Topic: "predictions", Partition: 1}
-	if err := r.Commit(t.Context(), Offsets{at: 1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Commit(t.Context(), Offsets{at: 1}))
 	if got, err := r.Committed(t.Context(), "g"); err != nil || len(got) != 1 || got[at] != 1 {
 		t.Errorf("the group has committed %v (%v), want 1 in partition 1", got, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
+	"rivulet/test/expect"
 )
 
 const hour = int64(time.Hour / time.Millisecond)
@@ -51,9 +52,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 	}))
 	s := b.sink()
 	for k := range 3 {
-		if err := s.Send(t.Context(), "predictions", numbered(10*k, 10*(k+1))); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.Send(t.Context(), "predictions", numbered(10*k, 10*(k+1))))
 	}
 	b.check(30)
 	for k, r := range b.read("predictions", 0) {
@@ -85,9 +84,7 @@ func TestBrokersThatDoNotSayWhichTimestampsTheyTake(t *testing.T) {
 	by := 90 * time.Minute
 	b.with.Clock = skewed{by: &by}
 	b.judged(strict(func(int64, int64) string { return "" }))
-	if err := b.sink().Send(t.Context(), "predictions", numbered(0, 10)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.sink().Send(t.Context(), "predictions", numbered(0, 10)))
 	b.check(10)
 	for k, r := range b.read("predictions", 0) {
 		if r.Stamp != -1 {

@@ -16,6 +16,7 @@ import (
 
 	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 var someID = marks.TopicID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
@@ -31,9 +32,7 @@ func TestOlderBrokersAreReadByName(t *testing.T) {
 			t.Parallel()
 			cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "predictions"),
 				kfake.MaxVersions(c.versions))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer cluster.Close()
 			var versions []int16
 			cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -42,43 +41,27 @@ func TestOlderBrokersAreReadByName(t *testing.T) {
 				return nil, nil, false
 			})
 			client, err := Connect(Options{Brokers: cluster.ListenAddrs(), MetadataTTL: 100 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer client.Close()
 			sink, err := NewSink(client, "", retry.Patience{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sink.Send(t.Context(), "predictions", []Record{{Value: []byte("a")}, {Value: []byte("b")}}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
+			expect.OK(t, sink.Send(t.Context(), "predictions", []Record{{Value: []byte("a")}, {Value: []byte("b")}}))
 			var log bytes.Buffer
 			s, err := NewSource(client, SourceOptions{Group: "g", Topics: []string{"predictions"},
 				FetchWait: 10 * time.Millisecond},
 				retry.Patience{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
+			expect.OK(t, s.Await(t.Context()))
 			g, err := s.Join(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer s.Leave()
 			for range 2 {
 				cursors, err := g.Cursors(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				if got := values(t, cursors[0], 2); !slices.Equal(got, []string{"a", "b"}) {
 					t.Errorf("read %v", got)
 				}
-				if err := g.Commit(t.Context(), Offsets{{Topic: "predictions"}: 0}); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, g.Commit(t.Context(), Offsets{{Topic: "predictions"}: 0}))
 			}
 			if want := 1; (strings.Count(log.String(), "do not know topics by ids") == want) == c.ids {
 				t.Errorf("the log says\n%s", log.String())
@@ -101,12 +84,8 @@ func TestReadersNoticeATopicThatWasMadeAnew(t *testing.T) {
 	if _, _, err := stale.fetch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.kafka.Cluster.DeleteTopic("predictions"); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.kafka.Cluster.CreateTopic("predictions", 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.DeleteTopic("predictions"))
+	expect.OK(t, b.kafka.Cluster.CreateTopic("predictions", 1, nil))
 	b.send("predictions", "new")
 	b.await("the new topic is read", func() bool { return slices.Contains(values(), "new") })
 	if err := end(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // Two groups whose names and topics, joined by dots, are the same do not fence one another.
@@ -16,12 +17,8 @@ func TestGroupsDoNotFenceOneAnother(t *testing.T) {
 	dotted := TopicPartition{Topic: "b.arrivals", Partition: 0}
 	begin := func(id string, at TopicPartition) *Transactions {
 		tx, err := b.sink().Transactions(id, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Begin(t.Context(), anybody, []TopicPartition{at}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, tx.Begin(t.Context(), anybody, []TopicPartition{at}))
 		return tx
 	}
 	first := begin("a.b", zero)
@@ -47,12 +44,8 @@ func TestGroupsDoNotFenceOneAnother(t *testing.T) {
 func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
 	b := newBench(t, 1)
 	old, err := b.sink().coordinator.Open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := old.AddPartitions(t.Context(), []TopicPartition{{Topic: "predictions", Partition: 0}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, old.AddPartitions(t.Context(), []TopicPartition{{Topic: "predictions", Partition: 0}}))
 	b.transactions(anybody, zero)
 	b.wantEnded()
 	if err := old.End(t.Context(), true); !retry.Fenced(err) {

@@ -20,6 +20,7 @@ import (
 
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
+	"rivulet/test/expect"
 )
 
 // anybody commits as no member of the group, which brokers allow while the group has none.
@@ -124,9 +125,7 @@ func TestATransactionCommitsAllOrNothing(t *testing.T) {
 	if letters := b.committed("letters"); len(letters) != 1 || string(letters[0].Value) != "bad" {
 		t.Errorf("dead letters: %v", letters)
 	}
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 50, 80)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 50, 80)))
 	b.want(80, 80)
 	if len(b.seen()) != 0 {
 		t.Errorf("waited for %v", b.seen())
@@ -151,12 +150,8 @@ func TestARefusedOffsetAbortsTheTransaction(t *testing.T) {
 		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); !errors.Is(err, retry.ErrGeneration) {
 			t.Errorf("%v: deliver after a failure returned %v", code, err)
 		}
-		if err := tx.Begin(t.Context(), anybody, []TopicPartition{zero}); err != nil {
-			t.Fatal(err)
-		}
-		if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, tx.Begin(t.Context(), anybody, []TopicPartition{zero}))
+		expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 0, 50)))
 		b.want(50, 50)
 	}
 }
@@ -231,9 +226,7 @@ func TestACrashBeforeTheCommitIsCleanedUp(t *testing.T) {
 			b.want(0, -1)
 			next := b.transactions(anybody, assigned...)
 			b.wantEnded()
-			if err := deliver(t.Context(), next, batch(anybody, zero, 0, 50)); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, deliver(t.Context(), next, batch(anybody, zero, 0, 50)))
 			b.want(50, 50)
 		})
 	}
@@ -246,16 +239,12 @@ func TestACommitInDoubtIsSettledBeforeTheNext(t *testing.T) {
 	wire := b.cutAfter(int16(kmsg.EndTxn), 1)
 	tx := b.transactions(anybody, zero)
 	before := tx.session.Epoch
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 0, 50)))
 	b.want(50, 50)
 	if len(b.seen()) != 1 || wire.left.Load() > 0 {
 		t.Errorf("retries: %v, %d cuts are left", b.seen(), wire.left.Load())
 	}
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 50, 60)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 50, 60)))
 	b.want(60, 60)
 	if tx.session.Epoch != before+1 {
 		t.Errorf("epoch %d after a request without an answer, %d before", tx.session.Epoch, before)
@@ -292,9 +281,7 @@ func TestConcurrentTransactionsAreWaitedFor(t *testing.T) {
 			Count: 3}))
 	}
 	tx := b.transactions(anybody, zero)
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 0, 50)))
 	b.want(50, 50)
 	for k, h := range handles {
 		if h.Hits() != 3 {
@@ -317,9 +304,7 @@ func TestMovingCoordinatorsAreFollowed(t *testing.T) {
 		}
 		tx := b.transactions(anybody, zero)
 		for k := range 4 {
-			if err := deliver(t.Context(), tx, batch(anybody, zero, 50*k, 50*(k+1))); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 50*k, 50*(k+1))))
 			b.kafka.Cluster.RehashCoordinators()
 			b.kafka.Cluster.ShufflePartitionLeaders()
 		}
@@ -338,9 +323,7 @@ func TestMovingCoordinatorsAreFollowed(t *testing.T) {
 func TestAFencedProducerWritesNothing(t *testing.T) {
 	b := newBench(t, 3)
 	slow := b.transactions(anybody, zero, one)
-	if err := deliver(t.Context(), slow, batch(anybody, zero, 0, 50)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), slow, batch(anybody, zero, 0, 50)))
 	owner := b.transactions(anybody, zero)
 	if err := deliver(t.Context(), slow, batch(anybody, zero, 50, 60)); !errors.Is(err, retry.ErrGeneration) ||
 		!retry.Fenced(err) {
@@ -357,9 +340,7 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 	b := newBench(t, 3)
 	old, leave := b.join()
 	slow := b.transactions(old, zero)
-	if err := deliver(t.Context(), slow, batch(old, zero, 0, 50)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), slow, batch(old, zero, 0, 50)))
 	leave()
 	next, leave := b.join()
 	defer leave()
@@ -369,9 +350,7 @@ func TestAnOldGenerationIsRefused(t *testing.T) {
 		!errors.Is(err, kafkago.UnknownMemberId) {
 		t.Errorf("deliver under generation %d returned %v; it is %d now", old.Generation, err, next.Generation)
 	}
-	if err := deliver(t.Context(), owner, batch(next, zero, 50, 100)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deliver(t.Context(), owner, batch(next, zero, 50, 100)))
 	b.want(100, 100)
 	if err := deliver(t.Context(), owner, batch(old, zero, 100, 110)); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("a batch of another generation: %v", err)
@@ -391,12 +370,8 @@ func TestATransactionThatOutlivesItsTimeoutIsGivenUp(t *testing.T) {
 		t.Errorf("deliver returned %v", err)
 	}
 	b.want(0, -1)
-	if err := tx.Begin(t.Context(), anybody, []TopicPartition{zero}); err != nil {
-		t.Fatal(err)
-	}
-	if err := deliver(t.Context(), tx, batch(anybody, zero, 0, 50)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tx.Begin(t.Context(), anybody, []TopicPartition{zero}))
+	expect.OK(t, deliver(t.Context(), tx, batch(anybody, zero, 0, 50)))
 	b.want(50, 50)
 }
 
@@ -423,9 +398,7 @@ func TestTransactionOptionsAreChecked(t *testing.T) {
 		t.Errorf("with a negative timeout: %v", err)
 	}
 	tx, err := b.sink().Transactions("tx", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	err = tx.Begin(t.Context(), anybody, []TopicPartition{zero})
 	if !errors.Is(err, kafkago.InvalidTransactionTimeout) || errors.Is(err, retry.ErrGeneration) ||
 		!strings.Contains(err.Error(), "1h0m0s is more than") {

@@ -16,6 +16,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // plain commits offsets by themselves, as at-least-once delivery does.
@@ -41,14 +42,10 @@ func BenchmarkDelivery(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/batch=%d", mode, size), func(b *testing.B) {
 				address, arrivals, predicted := benchTopics(b)
 				client, err := kafka.Connect(kafka.Options{Brokers: []string{address}})
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, err)
 				defer client.Close()
 				reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: arrivals, Group: arrivals}, retry.Patience{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, err)
 				g, at := plain{reader, kafka.Member{Group: arrivals, Generation: -1}}, kafka.TopicPartition{Topic: arrivals}
 				o := Options{Sink: sinkTo(b, address), Predictions: predicted, DeadLetters: predicted}
 				if mode == "exactly_once" {
@@ -57,21 +54,15 @@ func BenchmarkDelivery(b *testing.B) {
 					}
 				}
 				p, err := New(o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := p.Begin(b.Context(), g, []kafka.TopicPartition{at}); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, err)
+				expect.OK(b, p.Begin(b.Context(), g, []kafka.TopicPartition{at}))
 				batch := event.Batch{Predictions: predictions(0, size)}
 				deliverOnce := func(n int) {
 					d, err := p.Publish(b.Context(), batch, kafka.Offsets{at: int64(n)}, g)
 					if err == nil {
 						err = d.Commit(b.Context())
 					}
-					if err != nil {
-						b.Fatal(err)
-					}
+					expect.OK(b, err)
 				}
 				deliverOnce(0) // connections, coordinators
 				n := 0
@@ -92,24 +83,18 @@ func benchTopics(b *testing.B) (address, arrivals, predicted string) {
 	b.Helper()
 	if dir := os.Getenv("RIVULET_TEST_KAFKA_DIR"); dir != "" {
 		port, err := os.ReadFile(filepath.Join(dir, "port"))
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		address = "127.0.0.1:" + strings.TrimSpace(string(port))
 	} else {
 		k, err := devstack.StartKafka(devstack.KafkaOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		b.Cleanup(k.Close)
 		address = k.Addr()
 	}
 	suffix := fmt.Sprintf("-%d", time.Now().UnixNano())
 	arrivals, predicted = "arrivals"+suffix, "predictions"+suffix
 	client, err := kgo.NewClient(kgo.SeedBrokers(address))
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	create := kmsg.NewCreateTopicsRequest()
 	for name, n := range map[string]int32{arrivals: 1, predicted: 4} {
 		topic := kmsg.NewCreateTopicsRequestTopic()

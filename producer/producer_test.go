@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
@@ -18,6 +17,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // bench is an embedded broker with the topics of a producer.
@@ -31,9 +31,7 @@ func newBench(t testing.TB) *bench {
 	t.Helper()
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"predictions": 1, "letters": 1,
 		"arrivals": 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(k.Close)
 	return &bench{t: t, kafka: k, opts: Options{Sink: sinkTo(t, k.Addr()), Predictions: "predictions",
 		DeadLetters: "letters"}}
@@ -42,14 +40,10 @@ func newBench(t testing.TB) *bench {
 func sinkTo(t testing.TB, address string) *kafka.Sink {
 	t.Helper()
 	client, err := kafka.Connect(kafka.Options{Brokers: []string{address}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(client.Close)
 	sink, err := kafka.NewSink(client, "", retry.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return sink
 }
 
@@ -135,23 +129,17 @@ func TestPublishThenCommit(t *testing.T) {
 		d, err := b.producer().Publish(t.Context(), event.Batch{Predictions: want,
 			DeadLetters: []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}}, kafka.Offsets{zero: 50},
 			by)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var got []event.Prediction
 		for _, r := range b.read("predictions") {
 			if found := headerOf(r, event.HeaderContentType); found != codec.ContentType() {
 				t.Errorf("the content-type is %q, want %q", found, codec.ContentType())
 			}
 			pr := event.Prediction{Key: r.Key}
-			if err := codec.DecodePrediction(r.Value, &pr); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, codec.DecodePrediction(r.Value, &pr))
 			got = append(got, pr)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", codec.ContentType(), diff)
-		}
+		expect.Same(t, want, got, "%s", codec.ContentType())
 		if letters := b.read("letters"); len(letters) != 1 || string(letters[0].Value) != "bad" || len(by.got) != 0 {
 			t.Errorf("%d dead letters, %v committed before the commit", len(letters), by.got)
 		}
@@ -173,9 +161,7 @@ func TestPublishInATransaction(t *testing.T) {
 	if _, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}, by); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Publish before Begin: %v", err)
 	}
-	if err := p.Begin(t.Context(), by, []kafka.TopicPartition{zero}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Begin(t.Context(), by, []kafka.TopicPartition{zero}))
 	d, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}, by)
 	if err != nil || len(b.read("predictions")) != 0 {
 		t.Fatalf("Publish: %v, %d predictions before the commit", err, len(b.read("predictions")))
@@ -241,9 +227,7 @@ func TestTombstonesStandAmongPredictions(t *testing.T) {
 		{Value: []byte("bad"), Reason: event.ReasonUnparsable}},
 		Tombstones: []event.Tombstone{{Key: []byte("a")}, {Key: []byte("b"), Before: 2}, {Key: []byte("c"), Before: 2},
 			{Key: []byte("d"), Before: 4}}}, nil, &commits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if r := d.Refused(); len(r) != 1 || r[0].Place != 2 || !r[0].Replaced {
 		t.Errorf("refused: %+v", r)
 	}
@@ -255,9 +239,7 @@ func TestTombstonesStandAmongPredictions(t *testing.T) {
 			got = append(got, text)
 		}
 	}
-	if diff := cmp.Diff([]string{"-a", "key-0", "key-1", "-b", "-c", "key-3", "-d"}, got); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"-a", "key-0", "key-1", "-b", "-c", "key-3", "-d"}, got, "keys")
 	if letters := b.read("letters"); len(letters) != 2 {
 		t.Errorf("%d dead letters", len(letters))
 	}

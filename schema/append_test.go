@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 // A value of an arrival becomes one of the column's type where it has a form there, and is missing where not; the copy
@@ -41,11 +41,7 @@ func TestAppendToAColumn(t *testing.T) {
 		for i := range got {
 			got[i] = grown.At(i)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(before, c.column); diff != "" {
-			t.Errorf("%s: the column has changed (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, c.want, got, "%s", name)
+		expect.Same(t, before, c.column, "%s: the column has changed", name)
 	}
 }

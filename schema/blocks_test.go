@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/test/expect"
 )
 
 // A row is summed up by feature, in either form; features after the first 64 have one measure.
@@ -23,31 +25,21 @@ func TestMeasure(t *testing.T) {
 		rows[i] = int32(i)
 	}
 	s, err := Fit(columns, rows, FitOptions{MinCount: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff([]string{"age", "plan", "about"}, s.Measures()); diff != "" {
 		t.Fatalf("names (-want +got):\n%s", diff)
 	}
 	fields := []Field{{"age", Value{Type: Number, Number: 7}}, {"plan", Value{Type: Text, Text: "b"}},
 		{"about", Value{Type: Vector, Vector: []float32{3, 4}}}}
 	dense, got := make([]float32, s.Width()), make([]float32, 3)
-	if err := s.Encode(dense, fields); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.Encode(dense, fields))
 	s.Measure(got, nil, dense)
 	want := []float32{7, 1, 5}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("dense (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "dense")
 	indices, values, err := s.AppendSparse([]int32{}, nil, fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s.Measure(got, indices, values)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("sparse (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "sparse")
 
 	columns = nil
 	for k := range MaxBlocks + 6 {

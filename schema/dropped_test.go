@@ -1,15 +1,17 @@
 package schema
 
-import "testing"
+import (
+	"testing"
+
+	"rivulet/test/expect"
+)
 
 // A column that was dropped when the table was read is known to the schema: an arrival that brings it is read as if it
 // did not.
 func TestColumnsThatTheReaderDropped(t *testing.T) {
 	columns := []Column{{Name: "age", Type: Number, Numbers: []float64{1, 2, 3}}}
 	s, err := Fit(columns, []int32{0, 1, 2}, FitOptions{Dropped: []string{"secret", "age"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if u := s.Unused(); len(u) != 1 || u[0].Name != "secret" {
 		t.Errorf("unused columns are %v", u)
 	}
@@ -35,9 +37,7 @@ func TestValuesOfTwoTypes(t *testing.T) {
 		{Name: "plan", Type: Text, Texts: []string{"7", "8", "7"}, Categorical: true},
 	}
 	s, err := Fit(columns, []int32{0, 1, 2}, FitOptions{MinCount: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	row := make([]float32, s.Width())
 	for _, tc := range []struct {
 		age, plan Value

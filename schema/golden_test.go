@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write the kept rows anew")
@@ -40,9 +42,7 @@ const keptSchema = `{"schema_version":1,"seed":18446744073709551557,"features":[
 // TestKeptRowsStay encodes random values of every kind, as an arrival in JSON would give them.
 func TestKeptRowsStay(t *testing.T) {
 	s, err := Parse([]byte(keptSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	rng := rand.New(rand.NewPCG(14, 5))
 	out := kept{Schema: json.RawMessage(keptSchema)}
 	for range 150 {
@@ -54,23 +54,15 @@ func TestKeptRowsStay(t *testing.T) {
 		out.Rows = append(out.Rows, keptRow{values, row})
 	}
 	text, err := json.Marshal(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	text = append(bytes.ReplaceAll(text, []byte(`{"values"`), []byte("\n"+`{"values"`)), '\n')
 	const file = "testdata/rows.json"
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.MkdirAll("testdata", 0o755))
+		expect.OK(t, os.WriteFile(file, text, 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if !bytes.Equal(text, want) {
 		t.Errorf("rows are others than those of %s; the Python package must agree: -update", file)
 	}

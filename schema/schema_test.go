@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rivulet/test/expect"
 )
 
 // people is a table with a column of each type; node 3 has nothing but a name, the last node is not in rows.
@@ -53,9 +55,7 @@ func fit(t *testing.T, o FitOptions) *Schema {
 	t.Helper()
 	columns, rows := people()
 	s, err := Fit(columns, rows, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return s
 }
 
@@ -77,9 +77,7 @@ func TestEncodeByHand(t *testing.T) {
 	s := fit(t, chosen)
 	columns, _ := people()
 	row := make([]float32, s.Width())
-	if err := s.Encode(row, fieldsOf(columns, 5)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.Encode(row, fieldsOf(columns, 5)))
 	got := map[string]float32{}
 	for k, name := range s.Names() {
 		if row[k] != 0 {
@@ -113,13 +111,9 @@ func TestMissingByRule(t *testing.T) {
 	s := fit(t, chosen)
 	columns, _ := people()
 	row := make([]float32, s.Width())
-	if err := s.Encode(row, fieldsOf(columns, 3)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.Encode(row, fieldsOf(columns, 3)))
 	absent := make([]float32, s.Width())
-	if err := s.Encode(absent, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.Encode(absent, nil))
 	if !slices.Equal(row, absent) {
 		t.Errorf("null gives %v, absent %v", row, absent)
 	}
@@ -213,21 +207,15 @@ func TestFormsOfRowsAgree(t *testing.T) {
 			t.Fatalf("%s: Sparse is %v", name, s.Sparse())
 		}
 		table, err := s.EncodeColumns(columns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range table.N {
 			fields := fieldsOf(columns, i)
 			rng.Shuffle(len(fields), func(a, b int) { fields[a], fields[b] = fields[b], fields[a] })
 			row := make([]float32, s.Width())
-			if err := s.Encode(row, fields); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, s.Encode(row, fields))
 			indices, values, err := s.AppendSparse(nil, nil, fields)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			scattered := make([]float32, s.Width())
 			for k, p := range indices {
 				if k > 0 && p <= indices[k-1] {
@@ -289,9 +277,7 @@ func TestRowsOfDifferentNames(t *testing.T) {
 	number := func(name string, v float64) Field { return Field{name, Value{Type: Number, Number: v}} }
 	s, err := Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"number","missing":"zero","mean":[0]},
 		{"name":"b","kind":"number","missing":"zero","mean":[0]}],"unused":[{"name":"c","reason":"dropped"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	tolerant := s.IgnoringUnknown()
 	for range 3 {
 		for _, tc := range []struct {
@@ -326,9 +312,7 @@ func TestCategoriesOfNumbers(t *testing.T) {
 	c := Column{Name: "c", Type: Number, Categorical: true, Numbers: []float64{1, 1, 100000, 100000, 0.5, 0.5, 3}}
 	b := Column{Name: "b", Type: Bool, Categorical: true, Bools: []bool{true, true, false, false, true, true, true}}
 	s, err := Fit([]Column{c, b}, []int32{0, 1, 2, 3, 4, 5, 6}, FitOptions{MinCount: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := []string{"c=0.5", "c=1", "c=100000", "c=(other)", "b=false", "b=true", "b=(other)"}
 	if got := s.Names(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -343,21 +327,13 @@ func TestCategoriesOfNumbers(t *testing.T) {
 func TestJSONAndHash(t *testing.T) {
 	s := fit(t, chosen)
 	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var indented map[string]any
-	if err := json.Unmarshal(text, &indented); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(text, &indented))
 	loose, err := json.MarshalIndent(indented, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	again, err := Parse(loose)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if again.Hash() != s.Hash() || !slices.Equal(again.Names(), s.Names()) {
 		t.Errorf("another schema after reading: %s and %s", again.text, s.text)
 	}
@@ -412,9 +388,7 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 	row := make([]float32, s.Width())
 	indices, values := make([]int32, 0, 256), make([]float32, 0, 256)
 	allocations := testing.AllocsPerRun(100, func() {
-		if err := s.Encode(row, fields); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.Encode(row, fields))
 		if _, _, err := s.AppendSparse(indices, values, fields); err != nil {
 			t.Fatal(err)
 		}
@@ -429,9 +403,7 @@ func FuzzParse(f *testing.F) {
 	columns, rows := people()
 	for _, o := range []FitOptions{chosen, {MinCount: 3}} {
 		s, err := Fit(columns, rows, o)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.OK(f, err)
 		f.Add(s.text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -457,14 +429,10 @@ func FuzzParse(f *testing.F) {
 func BenchmarkEncode(b *testing.B) {
 	columns, rows := people()
 	s, err := Fit(columns, rows, chosen)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	fields, row := fieldsOf(columns, 5), make([]float32, s.Width())
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Encode(row, fields); err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, s.Encode(row, fields))
 	}
 }

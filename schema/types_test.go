@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/test/expect"
 )
 
 // typedColumns are users with an age and a plan, and items with a price that is missing once.
@@ -25,9 +27,7 @@ func typedSchema(t *testing.T, zero bool) *Schema {
 		Kinds: map[string]string{"kind": "category"},
 		Types: &Types{Column: "node_type", Arriving: []string{"user"},
 			Of: map[string]string{"age": "user", "price": "item", "kind": "item"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return s
 }
 
@@ -40,9 +40,7 @@ func TestTypesOfNodesHaveBlocks(t *testing.T) {
 		t.Fatal(diff)
 	}
 	rows, err := s.EncodeColumns(typedColumns())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for i, want := range map[int][]float32{1: {0, 1, 0, 30, 6, 0, 0, 0, 0}, 3: {1, 0, 0, 30, 5, 0, 1, 0, 0},
 		5: {1, 0, 0, 30, 6, 1, 0, 1, 0}} {
 		if diff := cmp.Diff(want, rows.Dense[i*s.Width():(i+1)*s.Width()]); diff != "" {
@@ -50,9 +48,7 @@ func TestTypesOfNodesHaveBlocks(t *testing.T) {
 		}
 	}
 	rows, err = typedSchema(t, true).EncodeColumns(typedColumns())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got := rows.Dense[3*s.Width()+3]; got != 0 {
 		t.Errorf("age of an item is %v where absent features are 0", got)
 	}
@@ -71,9 +67,7 @@ func TestTypesOfArrivals(t *testing.T) {
 	kind := func(name string) Field { return Field{"node_type", Value{Type: Text, Text: name}} }
 	for _, fields := range [][]Field{{number("age", 25)}, {kind("user"), number("age", 25)},
 		{number("age", 25), {Name: "price"}}} {
-		if err := s.Encode(row, fields); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.Encode(row, fields))
 		if diff := cmp.Diff([]float32{0, 1, 0, 25, 6, 0, 0, 0, 0}, row); diff != "" {
 			t.Error(diff)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/test/expect"
 )
 
 // row is the content of a record in these tests.
@@ -25,9 +27,7 @@ func read(t *testing.T, b *Buckets) [][]row {
 			all[k] = append(all[k], row{r.NextNumber(), r.NextText(), r.NextFloats(), string(r.NextBytes())})
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	return all
 }
@@ -46,9 +46,7 @@ func TestFilesAndMemoryAgree(t *testing.T) {
 		}
 		want[k] = append(want[k], one)
 		for _, b := range []*Buckets{files, memory} {
-			if err := b.Put(k, r.Reset().Number(one.N).Text(one.T).Floats(one.X).Bytes([]byte(one.B))); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, b.Put(k, r.Reset().Number(one.N).Text(one.T).Floats(one.X).Bytes([]byte(one.B))))
 		}
 		if n%1000 == 999 {
 			if diff := cmp.Diff(want[:], read(t, files)); diff != "" || files.Records() != n+1 {
@@ -59,9 +57,7 @@ func TestFilesAndMemoryAgree(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(files.Close(), memory.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(files.Close(), memory.Close()))
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory is left: %v", err)
 	}
@@ -87,9 +83,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	b := InMemory(1)
-	if err := b.Put(0, r.Reset().Number(1)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Put(0, r.Reset().Number(1)))
 	err := b.Each(0, func(r *Record) error { _, _ = r.NextNumber(), r.NextText(); return nil })
 	if !errors.Is(err, errChanged) {
 		t.Errorf("error %v", err)

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 )
 
 // written is an artifact on disk.
@@ -20,9 +21,7 @@ func written(t *testing.T) string {
 	t.Helper()
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
 	dir := filepath.Join(t.TempDir(), "next")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	return dir
 }
 
@@ -48,30 +47,22 @@ func bring(t *testing.T, location string) (*artifact.Bundle, error) {
 func TestFetch(t *testing.T) {
 	dir := written(t)
 	want, err := artifact.ReadAll(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	web := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(dir))))
 	defer web.Close()
 	store := s3mem.New()
 	fake := httptest.NewServer(gofakes3.New(store).Server())
 	defer fake.Close()
-	if err := store.CreateBucket("kept"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, store.CreateBucket("kept"))
 	put := func(name string) {
 		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		defer func() { _ = f.Close() }()
 		info, err := f.Stat()
 		if err == nil {
 			_, err = store.PutObject("kept", "a/next/"+name, map[string]string{}, f, info.Size(), nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	for name := range want.Manifest.Files {
 		put(name)
@@ -115,9 +106,7 @@ func TestFetch(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, damaged), c.change(text), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		put(damaged)
 		for _, location := range []string{web.URL + "/next", "s3://kept/a/next"} {
 			if _, err := bring(t, location); err == nil || !strings.Contains(err.Error(), c.said) {

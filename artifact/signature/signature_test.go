@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // Keys as openssl genpkey -algorithm ed25519 and openssl pkey -pubout write them, and the signature of the text "{}\n"
@@ -29,26 +31,18 @@ MCowBQYDK2VwAyEA7isPl6g2vNZ7pHyYFf6p5xybO/kOdG4lX2DR75tHpWY=
 // are refused.
 func TestSignaturesAreOpenSSLs(t *testing.T) {
 	keys, err := PublicKeys([]byte(public))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	key, err := PrivateKey([]byte(private))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want, err := hex.DecodeString(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	manifest := []byte("{}\n")
 	if got := ed25519.Sign(key, manifest); string(got) != string(want) {
 		t.Errorf("the signature is %x, want %x", got, want)
 	}
 	dir := t.TempDir()
 	write := func(name string, text []byte) {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	write("manifest.json", manifest)
 	if err := CheckDirectory(dir, keys); !errors.Is(err, ErrUnsigned) ||

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // judge measures how well features and edges predict the classes: T's nodes are fitted, the test nodes judged, arrivals
@@ -229,9 +230,7 @@ func TestNeitherFeaturesNorEdgesSuffice(t *testing.T) {
 			skipLarge(t, name)
 			g, _ := Preset(name)
 			d, err := Graph(g, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			j := newJudge(d)
 			twoHops := func(hat *graph.CSR, x *graph.Dense) *graph.Dense { return graph.Mul(hat, graph.Mul(hat, x)) }
 			features := j.regress(j.x, j.x, 1e-3)

@@ -14,14 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
+	"rivulet/test/expect"
 )
 
 func generate(t testing.TB, g Generator, seed uint64) *dataset.Dataset {
 	t.Helper()
 	d, err := Graph(g, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -29,17 +28,11 @@ func generate(t testing.TB, g Generator, seed uint64) *dataset.Dataset {
 func checkPromises(t rapid.TB, d *dataset.Dataset) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "promises")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer os.RemoveAll(dir)
-	if err := d.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Save(dir))
 	back, err := dataset.Open(dir, dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if d.Fingerprint() != back.Fingerprint() {
 		t.Error("what was written is read as other data")
 	}
@@ -74,9 +67,7 @@ func TestPresets(t *testing.T) {
 			}
 			d := generate(t, g, 7)
 			checkPromises(t, d)
-			if diff := cmp.Diff(counts, count(d)); diff != "" {
-				t.Errorf("counts (-want +got):\n%s", diff)
-			}
+			expect.Same(t, counts, count(d), "counts")
 			if d.BagOfWords {
 				if words := float64(d.X.Sparse.NNZ()) / float64(d.Nodes()); words < 20 || words > 50 {
 					t.Errorf("%.1f words a node, want 20…50", words)
@@ -95,9 +86,7 @@ func TestPresets(t *testing.T) {
 // The figures that were published for these sets hold for exactly these bytes.
 func TestFlickrIsUnchanged(t *testing.T) {
 	g, err := Scaled("flickr", 8925)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	const want = "sha256:23dd0fa4032f5750cfbf6c596dd7a53439976b5b6d441db6274fa48e927c20d9"
 	if got := generate(t, g, 1).Fingerprint(); got != want && runtime.GOARCH == "amd64" {
 		t.Errorf("a tenth of flickr has fingerprint %s, want %s", got, want)
@@ -111,9 +100,7 @@ func TestBalancedTrain(t *testing.T) {
 	for _, i := range d.Train {
 		counts[d.Labels[i]]++
 	}
-	if diff := cmp.Diff([]int{20, 20, 20}, counts); diff != "" {
-		t.Errorf("training nodes by class (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []int{20, 20, 20}, counts, "training nodes by class")
 	for _, i := range d.Unlabelled {
 		if d.Labels[i] != -1 {
 			t.Fatalf("unlabelled node %d has class %d", i, d.Labels[i])
@@ -127,9 +114,7 @@ func TestScaled(t *testing.T) {
 		for _, nodes := range []int{10_000, 200_000} {
 			whole, _ := Preset(name)
 			g, err := Scaled(name, nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			near := func(what string, got, want int, of, wantOf int) {
 				if math.Abs(float64(got)/float64(of)-float64(want)/float64(wantOf)) > 0.001 {
 					t.Errorf("%s with %d nodes: %d %s for %d, want the share %d/%d", name, nodes, got, what, of, want, wantOf)
@@ -146,14 +131,10 @@ func TestScaled(t *testing.T) {
 		}
 	}
 	g, err := Scaled("reddit", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d := generate(t, g, 1)
 	checkPromises(t, d)
-	if diff := cmp.Diff(counts{10_000, 498_225, 602, 41, 6586, 0, 1022, 2391}, count(d)); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
+	expect.Same(t, counts{10_000, 498_225, 602, 41, 6586, 0, 1022, 2391}, count(d), "counts")
 	for _, c := range []struct {
 		name  string
 		nodes int
@@ -232,9 +213,7 @@ func TestGenerateKeepsPromises(t *testing.T) {
 			g.Words = rapid.Float64Range(1, 50).Draw(r, "words")
 		}
 		d, err := Graph(g, rapid.Uint64().Draw(r, "seed"))
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.OK(r, err)
 		checkPromises(r, d)
 		if diff := cmp.Diff(counts{n, g.Edges, g.Features, classes, 1, 0, 1, n - 2}, count(d)); diff != "" {
 			r.Error(diff)

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/dataset"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // Rules find the columns that give the label away, and no others.
@@ -29,14 +28,10 @@ func TestLeaks(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"nodes.csv": nodes.String(), "edges.csv": "source,target\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	d, err := dataset.Open(dir, dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var suspects []string
 	for _, p := range Measure(d, 1) {
 		if p.Suspect() {
@@ -47,9 +42,7 @@ func TestLeaks(t *testing.T) {
 		}
 	}
 	slices.Sort(suspects)
-	if diff := cmp.Diff([]string{"(id)", "closed", "plan", "score"}, suspects); diff != "" {
-		t.Errorf("suspects (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"(id)", "closed", "plan", "score"}, suspects, "suspects")
 	// Edges within the classes tell them, and so does the order of the rows.
 	labels := make([]int32, 200)
 	var edges [][2]int32

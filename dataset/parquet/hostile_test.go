@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 )
 
 // readAll reads all columns of a node file or an edge file.
@@ -210,9 +211,7 @@ func TestPagesBehindTheLast(t *testing.T) {
 	}
 	content := encode(t, [][]edge{rows}, parquet.PageBufferSize(4096))
 	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer f.close()
 	column := f.file.Root().Column("source")
 	meta := &f.file.Metadata().RowGroups[0].Columns[column.Index()].MetaData
@@ -240,9 +239,7 @@ func TestTwoReadings(t *testing.T) {
 	}
 	content := encode(t, [][]edge{{{"x", "y"}}, {{"x", "z"}}}, parquet.Compression(&parquet.Gzip))
 	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer f.close()
 	column := f.file.Root().Column("source")
 	meta := &f.file.Metadata().RowGroups[1].Columns[column.Index()].MetaData
@@ -254,9 +251,7 @@ func TestTwoReadings(t *testing.T) {
 	h := format.PageHeader{Type: format.DataPage}
 	h.DataPageHeader.Valid, h.DictionaryPageHeader.Valid = true, true
 	header, err := thrift.Marshal(new(thrift.CompactProtocol), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil ||
 		!strings.Contains(err.Error(), "not that of type DATA_PAGE alone") {
 		t.Errorf("two headers: %v", err)
@@ -281,9 +276,7 @@ func TestPageLimits(t *testing.T) {
 	}
 	content := encode(t, [][]node{rows}, parquet.PageBufferSize(1<<20))
 	generous := limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 24}
-	if err := readAll(content, generous); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, readAll(content, generous))
 	for _, c := range []struct {
 		limits limits
 		want   string

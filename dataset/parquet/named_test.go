@@ -10,33 +10,22 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/dataset/table"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // Save writes what CSV holds, too.
 func TestSave(t *testing.T) {
 	g, err := generate.Scaled("reddit", 400)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := t.TempDir()
-	if err := Save(d, dir+"/parquet"); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.SaveCSV(dir + "/csv"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, Save(d, dir+"/parquet"))
+	expect.OK(t, d.SaveCSV(dir+"/csv"))
 	back, err := open(dir + "/parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	text, err := open(dir + "/csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if back.Fingerprint() != d.Fingerprint() || text.Fingerprint() != d.Fingerprint() {
 		t.Errorf("fingerprints %s of Parquet and %s of CSV, want %s", back.Fingerprint(), text.Fingerprint(), d.Fingerprint())
 	}
@@ -71,9 +60,7 @@ func TestNamedColumns(t *testing.T) {
 		Tables: table.Settings{Nodes: table.NodesPath(dir + "/users.parquet"),
 			Edges: dir + "/edges.csv", ID: "user", Label: "class", Split: "fold",
 			SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	second := []bool{false, true, false}
 	day := func(n int64) time.Time { return time.Unix(n*24*60*60, 0).UTC() }
 	want := []schema.Column{
@@ -85,9 +72,7 @@ func TestNamedColumns(t *testing.T) {
 		{Name: "city", Type: schema.Text, Missing: second, Texts: []string{"Rome", "", "Rome"}},
 		{Name: "vector", Type: schema.Vector, Missing: []bool{false, false, true}, Vectors: [][]float32{{1, 2}, {3, 4}, nil}},
 	}
-	if diff := cmp.Diff(want, d.Columns); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, d.Columns, "columns")
 	if diff := cmp.Diff([][]string{{"1", "17", "100000"}, {"1", "3"}}, [][]string{d.IDs, d.Classes}); diff != "" ||
 		d.Adj.NNZ() != 4 {
 		t.Errorf("%d edges (-want +got):\n%s", d.Adj.NNZ()/2, diff)

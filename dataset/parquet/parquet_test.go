@@ -15,6 +15,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // set returns the graph of testdata/make.py.
@@ -46,9 +47,7 @@ func TestPyArrow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := open(filepath.Join("testdata", name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff(want, d); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -78,13 +77,9 @@ func encode[T any](t rapid.TB, groups [][]T, options ...parquet.WriterOption) []
 		if _, err := w.Write(rows); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.Flush())
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, w.Close())
 	return b.Bytes()
 }
 
@@ -94,12 +89,8 @@ func writeSet(t testing.TB, files map[string][]byte) string {
 	dir := filepath.Join(t.TempDir(), "set")
 	for name, content := range files {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		expect.OK(t, os.WriteFile(file, content, 0o600))
 	}
 	return dir
 }
@@ -134,17 +125,11 @@ func TestShardsGroupsAndPages(t *testing.T) {
 			"nodes/1.parquet": encode(r, [][]node{rows[cut:]}, how...),
 			"edges/a.parquet": encode(r, [][]edge{{{rows[0].ID, rows[1].ID}}}, how...),
 		} {
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-				r.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-				r.Fatal(err)
-			}
+			expect.OK(r, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+			expect.OK(r, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 		}
 		d, err := open(dir)
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.OK(r, err)
 		if diff := cmp.Diff(want, d.X.Dense.Data); diff != "" || d.Nodes() != n || d.Adj.NNZ()/2 != 1 {
 			r.Errorf("%d nodes, %d edges (-want +got):\n%s", d.Nodes(), d.Adj.NNZ()/2, diff)
 		}
@@ -161,9 +146,7 @@ func TestRefuses(t *testing.T) {
 	edges := func(last edge) []byte { return encode(t, [][]edge{{{"x", "y"}, last}}) }
 	arrow := func(name string) []byte {
 		content, err := os.ReadFile("testdata/refused/" + name + ".parquet")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return content
 	}
 	for _, c := range []struct {
@@ -251,9 +234,7 @@ func TestRefusesEncodingsAndCodecs(t *testing.T) {
 		"brotli":           "compression BROTLI is not supported",
 	} {
 		content, err := os.ReadFile("testdata/refused/" + name + ".parquet")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		err = guarded(func() error {
 			f, err := openTable(bytes.NewReader(content), name, int64(len(content)), defaults)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/table"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 )
 
 // typesRefused says by which words columns of testdata/types are refused: file/column, with path.Match's wildcards.
@@ -59,12 +60,8 @@ func TestTypes(t *testing.T) {
 	} {
 		var want map[string][]*string
 		content, err := os.ReadFile("testdata/types/" + values + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(content, &want); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, json.Unmarshal(content, &want))
 		err = dataFile("testdata/types/"+file+".parquet", func(in table.File) error {
 			if len(in.Columns()) != len(want) {
 				t.Errorf("%s: %d columns, want %d", file, len(in.Columns()), len(want))
@@ -94,9 +91,7 @@ func TestTypes(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	if len(unused) > 0 {
 		t.Errorf("no column is refused as %v", unused)
@@ -127,9 +122,7 @@ func fromPython(t *testing.T, v *string) string {
 	switch {
 	case kind == "bytes":
 		b, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return "text " + string(b)
 	case kind == "decimal" && !strings.Contains(text, "."):
 		return "int " + text
@@ -137,9 +130,7 @@ func fromPython(t *testing.T, v *string) string {
 		return "float " + rounded(t, text, 64)
 	case kind == "list":
 		var elements []*string
-		if err := json.Unmarshal([]byte(text), &elements); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal([]byte(text), &elements))
 		list := "list"
 		for _, e := range elements {
 			kind, text, _ := strings.Cut(*e, " ")
@@ -160,9 +151,7 @@ func fromPython(t *testing.T, v *string) string {
 func rounded(t *testing.T, number string, bits int) string {
 	t.Helper()
 	v, err := strconv.ParseFloat(number, bits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
@@ -222,9 +211,7 @@ func TestListsOfTextsAreLabels(t *testing.T) {
 		"edges.parquet": encode(t, [][]edge{{{"x", "y"}}})})
 	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format},
 		Tables: table.Settings{Task: "labels", Label: "tags"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if strings.Join(d.Classes, " ") != "blue red" || !slices.Equal(d.Targets.Data, []float32{1, 1, 0, 0, 1, 0, 0, 1}) {
 		t.Errorf("%q %v", d.Classes, d.Targets)
 	}

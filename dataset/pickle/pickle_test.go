@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"rivulet/test/expect"
 )
 
 const (
@@ -70,9 +72,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%q: %v", pickle, err)
 			continue
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", pickle, diff)
-		}
+		expect.Same(t, want, got, "%q", pickle)
 	}
 }
 
@@ -189,9 +189,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.OK(f, err)
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/pickle"
+	"rivulet/test/expect"
 )
 
 // Lists that are mentioned again and again cannot make a graph larger than its file.
@@ -28,9 +29,7 @@ func TestSharedLists(t *testing.T) {
 func FuzzPickledCSR(f *testing.F) {
 	for _, file := range []string{"protocol0.allx", "protocol1.tx", "protocol2.x", "bigendian.tx", "python3.x"} {
 		content, err := os.ReadFile("../testdata/planetoid/ind." + file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.OK(f, err)
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -43,8 +42,6 @@ func FuzzPickledCSR(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := m.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, m.Validate())
 	})
 }

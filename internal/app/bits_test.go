@@ -20,6 +20,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 )
 
@@ -32,9 +33,7 @@ func generated(t *testing.T) (*dataset.Dataset, *artifact.Bundle) {
 	t.Helper()
 	preset, _ := generate.Preset("small")
 	d, err := generate.Graph(preset, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d, trained(t, d)
 }
 
@@ -44,12 +43,8 @@ func trained(t *testing.T, d *dataset.Dataset) *artifact.Bundle {
 	o := trainer.Defaults()
 	o.Costs, o.Own = false, trainer.OwnNever
 	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Bundle.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, out.Bundle.Seal())
 	return out.Bundle
 }
 
@@ -62,9 +57,7 @@ func TestPredictionsStay(t *testing.T) {
 	}
 	d, b := generated(t)
 	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var lines, answers bytes.Buffer
 	if _, err := replay.Replay(t.Context(), replay.TestNodes(d), &replay.Lines{W: &lines},
 		replay.Options{Chunk: 250}); err != nil {
@@ -77,21 +70,15 @@ func TestPredictionsStay(t *testing.T) {
 	var got strings.Builder
 	for line := range bytes.Lines(answers.Bytes()) {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(line, &p))
 		fmt.Fprintf(&got, "%s %d %08x %d %d %d\n", p.ID, p.Class, math.Float32bits(p.Probability), p.Known, p.InBatch,
 			p.Unknown)
 	}
 	if *update {
-		if err := os.WriteFile(keptPredictions, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(keptPredictions, []byte(got.String()), 0o644))
 	}
 	text, err := os.ReadFile(keptPredictions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want, have := strings.Split(string(text), "\n"), strings.Split(got.String(), "\n")
 	if len(have) != len(want) || len(want) != 1501 {
 		t.Fatalf("%d lines, kept are %d, want 1500 predictions", len(have), len(want))

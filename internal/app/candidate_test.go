@@ -28,6 +28,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/serving"
 	"rivulet/serving/candidate"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -36,9 +37,7 @@ func rival(t *testing.T, seed uint64, version string) *artifact.Bundle {
 	t.Helper()
 	b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 120, Synthetic: 12, Features: 5, Classes: 3})
 	b.Manifest.Version = version
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }
 
@@ -57,17 +56,11 @@ func many(b *artifact.Bundle, prefix string, n int) []event.Arrival {
 func alone(t *testing.T, b *artifact.Bundle, arrivals []event.Arrival) map[string]event.Prediction {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	from, err := Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var in, out bytes.Buffer
-	if err := (&replay.Lines{W: &in}).Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, (&replay.Lines{W: &in}).Send(t.Context(), arrivals))
 	if _, _, err := PredictLines(t.Context(), from, &in, NewLineWriter(&out),
 		LineOptions{Mode: consumer.Node, Batch: 64}); err != nil {
 		t.Fatal(err)
@@ -75,9 +68,7 @@ func alone(t *testing.T, b *artifact.Bundle, arrivals []event.Arrival) map[strin
 	all := map[string]event.Prediction{}
 	for line := range bytes.Lines(out.Bytes()) {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(line, &p))
 		all[p.ID] = p
 	}
 	return all
@@ -104,9 +95,7 @@ func learned(t *testing.T, d *dataset.Dataset, seed uint64, version string) *art
 	}
 	b := trained(t, &of)
 	b.Manifest.Version = version
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }
 
@@ -117,24 +106,18 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 	preset, _ := generate.Preset("small")
 	preset.Nodes, preset.Edges, preset.Train, preset.Validation, preset.Test = 1000, 6000, 300, 200, 2*n
 	d, err := generate.Graph(preset, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	old, better := learned(t, d, 1, "old"), learned(t, d, 0, "better")
 	cfg := stackOf(t, old)
 	cfg.Redis.PollInterval, cfg.Redis.HeartbeatTTL = 10*time.Millisecond, time.Minute
 	cfg.Labels.Topic, cfg.Candidate.Mode, cfg.Candidate.Load = "labels", config.Shadow, 1
 	cfg.Candidate.Topic = "tried"
 	w, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics("tried"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer w.Close()
 	send := func(id string, class int) {
 		value := fmt.Sprintf(`{"id":%q,"class":%d}`, id, class)
-		if err := w.ProduceSync(t.Context(), &kgo.Record{Topic: "labels", Value: []byte(value)}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.ProduceSync(t.Context(), &kgo.Record{Topic: "labels", Value: []byte(value)}).FirstErr())
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -148,9 +131,7 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 		// round publishes a candidate, sends nodes as arrivals and their labels, and returns what the rule decides.
 		round := func(current, tried *artifact.Bundle, nodes []int32) candidate.Decision {
 			t.Helper()
-			if err := p.Publish(t.Context(), tried, serving.PublishOptions{Candidate: true}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.Publish(t.Context(), tried, serving.PublishOptions{Candidate: true}))
 			await(t, func() bool {
 				return strings.Contains(log.String(), `msg="trying a candidate" candidate=`+tried.Manifest.Version)
 			})
@@ -184,9 +165,7 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 			}
 			var got candidate.Comparison
 			c, err := p.Candidate(t.Context(), tried.Manifest.Version)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			await(t, func() bool {
 				got, err = p.Compare(t.Context(), c)
 				return err != nil || got.Labels == n && got.Arrivals+got.Dropped == n
@@ -216,9 +195,7 @@ func TestACandidateIsComparedAndDecided(t *testing.T) {
 				t.Errorf("%v, compared (-want +got):\n%s", err, diff)
 			}
 			d, err := p.Decide(t.Context(), "", candidate.Rule{Arrivals: n, Labels: n, P: 0.05, DeadLetters: 0.01})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			return d
 		}
 		if d := round(old, better, d.Test[:n]); d.Action != candidate.ActionPromote || d.By != candidate.ByRule {
@@ -296,9 +273,7 @@ func TestACanaryKeepsItsKeys(t *testing.T) {
 			headers := 0
 			r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...),
 				kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer r.Close()
 			for seen := 0; seen < 2*n; {
 				r.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
@@ -334,9 +309,7 @@ func TestACandidateRefusesSettings(t *testing.T) {
 		"--candidate.topic=predictions": `"predictions" (--candidate.topic): is a topic of something else`} {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
-		if err := flags.Parse([]string{"--candidate.mode=canary", set}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, flags.Parse([]string{"--candidate.mode=canary", set}))
 		if _, err := config.Load[config.Consumer](config.Sources{Flags: flags}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // Profiles and settings are there, settings without passwords, and not for pages of other sites.
@@ -28,9 +29,7 @@ func TestDebugHandler(t *testing.T) {
 	}
 	w := get("/debug/settings", "127.0.0.1:6060")
 	var settings []config.Setting
-	if err := json.Unmarshal(w.Body.Bytes(), &settings); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(w.Body.Bytes(), &settings))
 	if len(settings) != len(config.Shown(cfg)) || strings.Contains(w.Body.String(), "hidden") {
 		t.Errorf("settings: %s", w.Body)
 	}

@@ -13,23 +13,18 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 func TestCheckEdges(t *testing.T) {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"none": 2, "keyed": 4, "mixed": 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	client, err := kafka.Connect(kafka.Options{Brokers: k.Addrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	sink, err := kafka.NewSink(client, "", retry.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for topic, keyOf := range map[string]string{"keyed": "source", "mixed": "target"} {
 		var records []kafka.Record
 		for i := range 40 {
@@ -42,9 +37,7 @@ func TestCheckEdges(t *testing.T) {
 				kafka.Record{Key: []byte(key), Value: edge, Time: time.Now(),
 					Headers: []event.Header{{Key: event.HeaderKind, Value: []byte(event.KindEdge)}}})
 		}
-		if err := sink.Send(t.Context(), topic, records); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, sink.Send(t.Context(), topic, records))
 	}
 	for topic, want := range map[string]struct {
 		state check.State

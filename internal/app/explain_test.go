@@ -14,6 +14,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // collected keeps what it can of explanations.
@@ -34,18 +35,14 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 	arrivals, _ := newcomers(b, 7)
 	arrivals[6].Edges = append(arrivals[6].Edges, arrivals[5].ID, "nobody")
 	var in bytes.Buffer
-	if err := (&replay.Lines{W: &in}).Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, (&replay.Lines{W: &in}).Send(t.Context(), arrivals))
 	in.WriteString("no arrival\n")
 	for _, made := range b.Models {
 		for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
 			for _, mode := range []consumer.Mode{consumer.Node, consumer.Graph} {
 				v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping),
 					serving.Options{Model: made.Name, Attachment: attachment})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				from, options := versions{serving.Pinned(v)}, LineOptions{Mode: mode, Batch: 100}
 				var predictions bytes.Buffer
 				if _, _, err := PredictLines(t.Context(), from, bytes.NewReader(in.Bytes()), NewLineWriter(&predictions),
@@ -69,9 +66,7 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 func checkExplained(t *testing.T, what string, e *consumer.ExplainedArrival, line []byte) {
 	t.Helper()
 	var want event.Prediction
-	if err := (json.Codec{}).DecodePrediction(line, &want); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, (json.Codec{}).DecodePrediction(line, &want))
 	if want.ID != e.Prediction.ID || want.Class != e.Class || float64(want.Probability) != e.Published {
 		t.Errorf("%s: explains class %d of %s at %v, predict says %+v", what, e.Class, e.Prediction.ID, e.Published, want)
 	}

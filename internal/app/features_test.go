@@ -21,6 +21,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -38,9 +39,7 @@ func fill(t *testing.T, f config.FeatureServer, arrivals []event.Arrival) {
 		}
 		return s.Put(t.Context(), entries, 0)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }
 
 // withoutFeatures are the same arrivals, whose features are to be looked up.
@@ -71,9 +70,7 @@ func TestFeaturesFromRedisOnTheStream(t *testing.T) {
 		writer := f.FeatureServer
 		if k.where == "real" {
 			file, err := filepath.Abs("../../deploy/redis.acl")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			f.Redis.URL = config.RedisURL(harness.StartRedis(t, "--aclfile", file).URL())
 			writer = f.FeatureServer
 			writer.Redis.Username, writer.Redis.Password = "rivulet-fill", "change-me-six"
@@ -105,9 +102,7 @@ func TestAnOutageOfTheRedisOfFeatures(t *testing.T) {
 	harness.NeedRedis(t)
 	server := harness.StartRedis(t)
 	proxy, err := harness.NewProxy(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer proxy.Close()
 	proxy.Serve(t.Context(), server.Addr)
 	b := growing(t, 9)
@@ -179,9 +174,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	cfg.Features.From, cfg.Features.Format, cfg.Features.Redis.URL = config.FromRedis, "json",
 		config.RedisURL("redis://"+miniredis.RunT(t).Addr())
 	store, end, err := Features(cfg.Features, cfg.Limits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer end()
 	fill(t, cfg.Features.FeatureServer, []event.Arrival{{ID: "a", Features: event.Features{Values: []float32{1, 2, 3}}}})
 	line := func(features string) string { return fmt.Sprintf(`{"id":"a"%s,"edges":[%q]}`, features, ids[0]) }
@@ -189,9 +182,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 		var w bytes.Buffer
 		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), NewLineWriter(&w),
 			LineOptions{Mode: consumer.Node, Batch: 2, Features: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out, _, _ = strings.Cut(w.String(), `,"batch"`)
 		return out, predicted, rejected
 	}
@@ -228,9 +219,7 @@ func TestServeLooksFeaturesUp(t *testing.T) {
 	var texts []string
 	for _, a := range arrivals {
 		edges, err := json.Marshal(a.Edges)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		texts = append(texts, fmt.Sprintf(`{"id":%q,"edges":%s}`, a.ID, edges))
 	}
 	got := make([]event.Prediction, len(texts))

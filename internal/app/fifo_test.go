@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // A FIFO in place of a file of secrets is an error at once, which revokes nothing: nobody waits for its writer. So are
@@ -38,13 +39,9 @@ func TestSecretsAreRegularFiles(t *testing.T) {
 		}
 	}
 	of, err := tokensOf("serve.", config.Access{TokenFile: tokens})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logTo(of, slog.New(slog.DiscardHandler))
-	if err := os.Rename(fifo, tokens); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Rename(fifo, tokens))
 	if !of.Takes("word") || of.Takes("other") {
 		t.Error("a FIFO in place of the file changes the tokens")
 	}

@@ -15,6 +15,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -28,17 +29,13 @@ func TestForgottenIDsLeaveNothing(t *testing.T) {
 			cfg.Delivery, cfg.Attach.Arrivals, cfg.Input.Forget, cfg.Output.Tombstones = delivery, config.On, config.On, true
 			cfg.Features.From, cfg.Features.Redis.URL = config.FromRedis, cfg.Redis.URL
 			client, err := ConnectRedis(cfg.Redis.RedisServer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer func() { _ = client.Close() }()
 			arrivals, _ := newcomers(b, 4)
 			for i := range arrivals {
 				arrivals[i].ID = fmt.Sprintf("secret-%d", i)
 				err := client.Set(t.Context(), cfg.Features.Prefix+arrivals[i].ID, "[1,2,3,4,5]", 0).Err()
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 			}
 			arrivals[3].ID = "stays"
 			if p := stream(t, cfg, arrivals); len(p) != 4 {
@@ -50,9 +47,7 @@ func TestForgottenIDsLeaveNothing(t *testing.T) {
 			next, _ := newcomers(b, 1)
 			next[0].ID, next[0].Edges = "next", []string{"secret-0", "secret-1", "secret-2", "stays"}
 			value, err := json.Codec{}.AppendArrival(nil, &next[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			forgotten := &counts{}
 			published := relay(t, cfg, forgotten, 4+3+1+1, kgo.KeyStringRecord("secret-0", ""),
 				kgo.KeyStringRecord("secret-1", `{"id": "secret-1", "forget": true}`),
@@ -107,9 +102,7 @@ func (c *counts) Batch(s consumer.BatchStats) {
 func dump(t *testing.T, client redis.Cmdable) string {
 	t.Helper()
 	keys, err := harness.Keys(t.Context(), client, "*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var all strings.Builder
 	for _, key := range keys {
 		fmt.Fprintln(&all, key, client.Get(t.Context(), key).Val(), client.HGetAll(t.Context(), key).Val())
@@ -126,17 +119,13 @@ func relay(t *testing.T, cfg config.Consumer, also consumer.Observer, total int,
 	c, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions),
 		kgo.DefaultProduceTopic(cfg.Kafka.Topics.Arrivals), kgo.FetchMaxWait(50*time.Millisecond),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer c.Close()
 	for _, r := range records {
 		if len(r.Value) == 0 {
 			r.Value = nil
 		}
-		if err := c.ProduceSync(ctx, r).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, c.ProduceSync(ctx, r).FirstErr())
 	}
 	running, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)

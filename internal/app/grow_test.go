@@ -13,6 +13,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -35,9 +36,7 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 			cfg.Model = "gcn"
 			second, later := newcomers(b, 4)
 			grower, err := b.Grower(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			grown := grower.Grow(batch)
 			rows := make([][]attach.Row, len(second))
 			for i := range second {
@@ -53,9 +52,7 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 			}
 			later.R, later.Known = attach.Attach(rows, b.Manifest.SyntheticNodes)
 			v, _, err := serving.New(b, nil, serving.Options{Model: "gcn"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			_, want := v.Predict(later)
 			for i, p := range streamUntil(t, cfg, second, len(first)+len(second))[len(first):] {
 				if p.ID != second[i].ID || p.Arrivals != i || p.Known != len(rows[i])-i || p.InBatch != 0 {
@@ -105,14 +102,10 @@ func TestASecondRecordOfAnID(t *testing.T) {
 func checkNotes(t *testing.T, cfg config.Consumer) {
 	t.Helper()
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	keys, err := harness.Keys(t.Context(), client, "{"+cfg.Redis.Prefix+"}:*:notes*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if cfg.Delivery == config.ExactlyOnce {
 		if len(keys) > 0 {
 			t.Errorf("notes of transactions: %v", keys)
@@ -131,8 +124,6 @@ func checkNotes(t *testing.T, cfg config.Consumer) {
 func rowOf(t *testing.T, b *artifact.Bundle, id string) attach.Row {
 	t.Helper()
 	rows := make([]attach.Row, 1)
-	if err := mapping.FromArtifact(b.Mapping).Rows(t.Context(), []string{id}, rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, mapping.FromArtifact(b.Mapping).Rows(t.Context(), []string{id}, rows))
 	return rows[0]
 }

@@ -28,6 +28,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -35,14 +36,10 @@ import (
 func pinnedConfig(t *testing.T, brokers ...string) (cfg config.Consumer, ids []string) {
 	t.Helper()
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	cfg = config.Default[config.Consumer]()
 	cfg.Artifact = filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(cfg.Artifact, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(cfg.Artifact, b))
 	cfg.HTTP.Listen = ""
 	cfg.Kafka.Brokers.Brokers = brokers
 	return cfg, b.Mapping.IDs
@@ -68,22 +65,16 @@ func run(t *testing.T, cfg config.Consumer) (end func() error) {
 func send(t *testing.T, cfg config.Consumer, ids []string) {
 	t.Helper()
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var arrivals []event.Arrival
 	for i, id := range ids {
 		arrivals = append(arrivals, event.Arrival{ID: fmt.Sprint("new-", i),
 			Features: event.Features{Values: []float32{1, 2, 3}}, Edges: []string{id}})
 	}
-	if err := topic.Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, topic.Send(t.Context(), arrivals))
 }
 
 // Arrivals are produced, consumed and predicted over every way to connect, and predictions are compressed as asked.
@@ -94,9 +85,7 @@ func TestWaysToConnect(t *testing.T) {
 	cert, key := harness.CertificateFiles(t, authority.Sign("me", time.Now().Add(time.Hour)))
 	ca := authority.File()
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte("word\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("word\r\n"), 0o600))
 	user := func(mechanism string) []devstack.KafkaUser {
 		return []devstack.KafkaUser{{Mechanism: mechanism, Name: "me", Password: "word"}}
 	}
@@ -123,9 +112,7 @@ func TestWaysToConnect(t *testing.T) {
 		t.Run(fmt.Sprintf("tls=%t,sasl=%s,%s", c.tls.Enabled, c.sasl.Mechanism, c.compression), func(t *testing.T) {
 			c.server.Topics, c.server.Brokers = topics(), 2
 			k, err := devstack.StartKafka(c.server)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer k.Close()
 			cfg, ids := pinnedConfig(t, k.Addrs()...)
 			cfg.Kafka.TLS, cfg.Kafka.SASL, cfg.Kafka.Compression = c.tls, c.sasl, c.compression
@@ -159,9 +146,7 @@ func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) string {
 	opts := []kgo.Opt{kgo.SeedBrokers(k.Addrs()...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions)}
 	if cfg.Kafka.TLS.Enabled {
 		secure, err := kafkaTLS(cfg.Kafka.TLS)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		opts = append(opts, kgo.DialTLSConfig(secure))
 	}
 	switch cfg.Kafka.SASL.Mechanism {
@@ -173,9 +158,7 @@ func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) string {
 		opts = append(opts, kgo.SASL(scram.Auth{User: "me", Pass: "word"}.AsSha512Mechanism()))
 	}
 	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -202,9 +185,7 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 		{Mechanism: "PLAIN", Name: "no-group", Password: "word", ACLs: []kfake.ACL{readIn, writeOut}},
 		{Mechanism: "PLAIN", Name: "no-output", Password: "word", ACLs: []kfake.ACL{readIn, join}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	// A real broker says that a password is wrong; the embedded one only hangs up.
 	k.Cluster.ControlKey(int16(kmsg.SASLAuthenticate), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -243,9 +224,7 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 // A consumer that waits for a topic which does not exist names a similar one of the cluster.
 func TestAMissingTopicIsNamedWithASimilarOne(t *testing.T) {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	for _, c := range []struct {
 		misspell    func(*config.Topics)
@@ -279,9 +258,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 	authority := harness.NewAuthority(t)
 	cert, key := harness.CertificateFiles(t, authority.Sign("me", time.Now().Add(time.Hour)))
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(empty, []byte("\n"), 0o600))
 	login := config.KafkaSASL{Mechanism: "plain", Username: "me"}
 	for want, b := range map[string]config.Brokers{
 		"kafka.tls.ca_file: open": {TLS: config.KafkaTLS{Enabled: true, CAFile: "none"},
@@ -307,17 +284,11 @@ func with(s config.KafkaSASL, file string) config.KafkaSASL {
 // A password that is changed in its file holds for the next connection.
 func TestAPasswordIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("before"), 0o600))
 	l, err := newLogin(config.KafkaSASL{Mechanism: "plain", Username: "me", PasswordFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, want := range []string{"first", "second"} {
-		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(file, []byte(want), 0o600))
 		if username, password, err := l.Credentials(t.Context()); err != nil || username != "me" || password != want ||
 			l.Mechanism() != kafka.Plain {
 			t.Errorf("%s as %q with %q, %v, want %s", l.Mechanism(), username, password, err, want)

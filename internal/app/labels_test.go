@@ -18,6 +18,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/protobuf"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 )
 
 // heard passes on what a topic of labels held; a refused record is a label without an id.
@@ -42,16 +43,12 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"labels": 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer broker.Close()
 			lost := broker.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{refused}, Topic: "labels",
 				Err: kerr.TopicAuthorizationFailed, Count: -1})
 			w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer w.Close()
 			cfg := config.Default[config.Consumer]()
 			cfg.Kafka.Brokers.Brokers, cfg.Labels.Topic = broker.Addrs(), "labels"
@@ -71,9 +68,7 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 			}
 			lost.Remove()
 			for read := false; !read; {
-				if err := w.ProduceSync(t.Context(), kgo.StringRecord(`{"id":"a","class":1}`)).FirstErr(); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, w.ProduceSync(t.Context(), kgo.StringRecord(`{"id":"a","class":1}`)).FirstErr())
 				select {
 				case <-to.heard:
 					read = true
@@ -97,22 +92,16 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 // no error, and nothing to warn of.
 func TestFollowLabels(t *testing.T) {
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"labels": 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer broker.Close()
 	w, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.DefaultProduceTopic("labels"),
 		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer w.Close()
 	send := func(values ...string) {
 		t.Helper()
 		for _, v := range values {
-			if err := w.ProduceSync(t.Context(), kgo.StringRecord(v)).FirstErr(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, w.ProduceSync(t.Context(), kgo.StringRecord(v)).FirstErr())
 		}
 	}
 	send(`{"id":"before","class":1}`, `{"id":"before","class":1}`)
@@ -134,9 +123,7 @@ func TestFollowLabels(t *testing.T) {
 		}
 	}
 	binary, err := (protobuf.Codec{}).AppendLabel(nil, &event.Label{ID: "binary", Class: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := w.ProduceSync(t.Context(), &kgo.Record{Value: binary,
 		Headers: []kgo.RecordHeader{{Key: event.HeaderContentType,
 			Value: []byte(protobuf.Codec{}.ContentType())}}}).FirstErr(); err != nil {

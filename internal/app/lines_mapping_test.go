@@ -12,6 +12,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 )
 
 // Lines of another shape get the predictions and the explanations of Rivulet's own form, by the consumer's settings.
@@ -33,9 +34,7 @@ func TestLinesOfAnotherShape(t *testing.T) {
 			[]string{`{"specversion":"1.0","id":"e","source":"/s","type":"t","data":` + own + `}`}},
 	} {
 		forms, err := LineForms(config.Reading{Mapping: tc.settings})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		options := LineOptions{Mode: consumer.Node, Batch: 10, Forms: forms,
 			Rejected: func(line int64, d *event.DeadLetter) { t.Errorf("%s: line %d: %s: %s", name, line, d.Reason, d.Detail) }}
 		in := strings.Join(tc.lines, "\n")
@@ -51,12 +50,8 @@ func TestLinesOfAnotherShape(t *testing.T) {
 			LineOptions{Mode: consumer.Node, Batch: 10}); err != nil {
 			t.Fatal(err)
 		}
-		if err := (json.Codec{}).DecodePrediction(plain.Bytes(), &want); err != nil {
-			t.Fatal(err)
-		}
-		if err := (json.Codec{}).DecodePrediction(out.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(plain.Bytes(), &want))
+		expect.OK(t, (json.Codec{}).DecodePrediction(out.Bytes(), &got))
 		want.PredictedTime, want.Batch = got.PredictedTime, got.Batch // its name counts lines
 		if diff := cmp.Diff(want, got); diff != "" || got.Known != 1 {
 			t.Errorf("%s (-own +mapped):\n%s", name, diff)

@@ -8,26 +8,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 func small(t *testing.T) (versions, []string) {
 	t.Helper()
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return versions{serving.Pinned(v)}, b.Mapping.IDs
 }
 
@@ -57,23 +52,17 @@ func TestLinesKeepTheirOrderAndNameWhatIsWrong(t *testing.T) {
 			t.Fatalf("batch %d: %d predicted, %d rejected, %v", batch, predicted, rejected, err)
 		}
 		want := []rejection{{3, event.ReasonFeatureLength}, {4, event.ReasonUnparsable}}
-		if diff := cmp.Diff(want, rejections); diff != "" {
-			t.Errorf("batch %d: rejected (-want +got):\n%s", batch, diff)
-		}
+		expect.Same(t, want, rejections, "batch %d: rejected", batch)
 		var got []string
 		for line := range bytes.Lines(out.Bytes()) {
 			var p event.Prediction
-			if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (json.Codec{}).DecodePrediction(line, &p))
 			got = append(got, p.ID)
 			if p.ID == "a" && (p.Known != 1 || p.Unknown != 1) {
 				t.Errorf("a has %d known and %d unknown neighbours, want 1 and 1", p.Known, p.Unknown)
 			}
 		}
-		if diff := cmp.Diff([]string{"a", "7"}, got); diff != "" {
-			t.Errorf("batch %d: predicted (-want +got):\n%s", batch, diff)
-		}
+		expect.Same(t, []string{"a", "7"}, got, "batch %d: predicted", batch)
 	}
 }
 

@@ -14,15 +14,14 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 )
 
 // A drain that takes too long ends with an error that says what becomes of the batches in hand, and not which context
 // ended.
 func TestADrainThatTakesTooLongSaysSo(t *testing.T) {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	cfg, ids := pinnedConfig(t, k.Addrs()...)
 	cfg.Shutdown.DrainTimeout = 100 * time.Millisecond

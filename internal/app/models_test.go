@@ -13,6 +13,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // From arrivals in Kafka to predictions in Kafka: each of several models answers each arrival as it answers alone, under
@@ -49,9 +50,7 @@ func TestModelsAreRefusedByName(t *testing.T) {
 	for set, want := range map[string]string{"--models=sgc,sgc": `names "sgc" twice`, "--models=sgc --model=gcn": "and so is model"} {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
-		if err := flags.Parse(strings.Fields(set)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, flags.Parse(strings.Fields(set)))
 		if _, err := config.Load[config.Consumer](config.Sources{Flags: flags}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)
@@ -59,13 +58,9 @@ func TestModelsAreRefusedByName(t *testing.T) {
 	}
 	b := described(t)
 	b.Manifest.Models[1].Attachment = artifact.AttachJoint
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	dir := filepath.Join(t.TempDir(), "a")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	for list, want := range map[string]string{"sgc,mlp": `model is "mlp", the artifact has sgc, gcn`,
 		"sgc,gcn": "attachment of model sgc is frozen, and of model gcn joint"} {
 		_, err := Pinned(t.Context(), dir, serving.Options{Models: strings.Split(list, ",")}, slog.New(slog.DiscardHandler))
@@ -75,9 +70,7 @@ func TestModelsAreRefusedByName(t *testing.T) {
 	}
 	v, err := Pinned(t.Context(), dir, serving.Options{Models: []string{"sgc", "gcn"}, Attachment: "joint"},
 		slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var names []string
 	for _, m := range (models{}).Of(v.Current()) {
 		names = append(names, m.Name)

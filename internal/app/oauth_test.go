@@ -17,6 +17,7 @@ import (
 	"rivulet/config"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // issuer gives tokens that nobody signed to the client me with the secret word.
@@ -57,9 +58,7 @@ func startIssuer(t *testing.T) *issuer {
 // settings are those of a login by the issuer, with the secret in a file.
 func (i *issuer) settings(t *testing.T) config.KafkaSASL {
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte("word\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("word\n"), 0o600))
 	return config.KafkaSASL{Mechanism: config.SASLOAuth, OAuth: config.OAuth{TokenURL: i.URL, ClientID: "me",
 		ClientSecretFile: file, Scopes: []string{"a", "b"}}}
 }
@@ -80,18 +79,14 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	}
 	i.lives, i.word = 1, "another"
 	l, err = newLogin(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	_, _, err = l.Credentials(t.Context())
 	if err == nil || retry.Judge(err) != retry.Permanent ||
 		!strings.Contains(err.Error(), `"me" no token: invalid_client`) ||
 		strings.Contains(err.Error(), "word") {
 		t.Errorf("a wrong secret: %v", err)
 	}
-	if err := os.WriteFile(s.OAuth.ClientSecretFile, []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(s.OAuth.ClientSecretFile, []byte("another"), 0o600))
 	_, first, err = l.Credentials(t.Context())
 	_, again, failed = l.Credentials(t.Context())
 	if err = errors.Join(err, failed); err != nil || first == again {
@@ -123,13 +118,9 @@ func TestOAuthBearerOnKafka(t *testing.T) {
 		i.token = token
 		b := config.Brokers{Brokers: []string{"127.0.0.1:" + strconv.Itoa(port+1)}, ClientID: "test", SASL: i.settings(t)}
 		client, err := ConnectKafka(b, "arrivals")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: "arrivals"}, retry.Patience{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		_, _, err = reader.Range(t.Context())
 		if token == "" && err != nil && !errors.Is(err, kafka.UnknownTopicOrPartition) {
 			t.Errorf("a token of the issuer: %v", err)

@@ -28,6 +28,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // described is a sealed artifact of all models whose predictions can be represented and abstain.
@@ -38,9 +39,7 @@ func described(t *testing.T) *artifact.Bundle {
 	for k := range b.Manifest.Models {
 		b.Manifest.Models[k].Calibration.Confidence = artifacttest.Confidence()
 	}
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }
 
@@ -98,9 +97,7 @@ func brokerOf(t *testing.T) config.Consumer {
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
 		cfg.Kafka.Topics.Arrivals: 1, cfg.Kafka.Topics.Predictions: 1, cfg.Kafka.Topics.DeadLetters: 1, "labels": 1,
 		"tried": 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(broker.Close)
 	cfg.Kafka.Brokers.Brokers, cfg.HTTP.Listen = broker.Addrs(), ""
 	return cfg
@@ -111,23 +108,15 @@ func stackOf(t *testing.T, b *artifact.Bundle) config.Consumer {
 	t.Helper()
 	cfg := brokerOf(t)
 	redis, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(redis.Close)
 	cfg.Redis.URL = config.RedisURL(redis.URL())
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, publisher.Publish(t.Context(), b, serving.PublishOptions{}))
 	return cfg
 }
 
@@ -141,17 +130,11 @@ func stream(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) []event
 func sendTo(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) {
 	t.Helper()
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := topic.Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, topic.Send(t.Context(), arrivals))
 }
 
 // streamUntil is stream until the topic has so many predictions, and returns all of them.
@@ -166,9 +149,7 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 	go func() { done <- RunConsumer(running, cfg, log, nil) }()
 	r, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions),
 		kgo.FetchMaxWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer r.Close()
 	var published []event.Prediction
 	var errs []error
@@ -186,9 +167,7 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 		})
 	}
 	stop()
-	if err := errors.Join(append(errs, <-done)...); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(append(errs, <-done)...))
 	return published
 }
 
@@ -196,19 +175,13 @@ func streamUntil(t *testing.T, cfg config.Consumer, arrivals []event.Arrival, to
 func TestLinesCarryEmbeddings(t *testing.T) {
 	b := described(t)
 	dir := filepath.Join(t.TempDir(), "a")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	arrivals, batch := newcomers(b, 7)
 	var in bytes.Buffer
-	if err := (&replay.Lines{W: &in}).Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, (&replay.Lines{W: &in}).Send(t.Context(), arrivals))
 	for _, made := range b.Models {
 		model, err := infer.Build(made.Name, made.Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
 			deployed := model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 			if attachment == artifact.AttachFrozen {
@@ -221,22 +194,16 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			from, err := Pinned(t.Context(), dir, serving.Options{Model: made.Name, Attachment: attachment,
 				Representation: serving.RepresentEmbedding},
 				slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			var out bytes.Buffer
 			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), NewLineWriter(&out),
 				LineOptions{Mode: consumer.Node, Batch: len(arrivals),
 					Output: consumer.Output{Representation: event.RepresentationEmbedding}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			want, i := embedder.Embeddings(batch), 0
 			for line := range bytes.Lines(out.Bytes()) {
 				var p event.Prediction
-				if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, (json.Codec{}).DecodePrediction(line, &p))
 				if !slices.Equal(want.Row(i), p.Representation) || p.Abstained {
 					t.Errorf("%s, %s: %s has %v, want %v; abstained is %t", made.Name, attachment, p.ID, p.Representation, want.Row(i),
 						p.Abstained)

@@ -17,6 +17,7 @@ import (
 	"rivulet/event"
 	"rivulet/internal/replay"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -57,22 +58,16 @@ func runPage(t *testing.T, cfg config.Page) string {
 func askPage(t *testing.T, client *http.Client, method, url, body, token string, v any) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if v != nil && answer.StatusCode == http.StatusOK {
 		if err := json.Unmarshal(text, v); err != nil {
 			t.Fatalf("%v: %s", err, text)
@@ -85,9 +80,7 @@ func askPage(t *testing.T, client *http.Client, method, url, body, token string,
 func TestRightsOfThePageInRedis(t *testing.T) {
 	harness.NeedRedis(t)
 	file, err := filepath.Abs("../../deploy/redis.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	server := harness.StartRedis(t, "--aclfile", file)
 	cfg := brokerOf(t)
 	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
@@ -97,16 +90,12 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 		return s
 	}
 	publisher, end, err := openPublisher(as("rivulet-trainer", "change-me-too"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer end()
 	var names []string
 	for k := range uint64(2) {
 		b := growing(t, 9+k)
-		if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, publisher.Publish(t.Context(), b, serving.PublishOptions{}))
 		names = append(names, b.Manifest.Version)
 	}
 	cfg.Redis.RedisServer = as("rivulet-page", "change-me-three")
@@ -153,9 +142,7 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 	for user, password := range map[string]string{"rivulet-page": "change-me-three",
 		"rivulet-activate": "change-me-four"} {
 		client, err := ConnectRedis(as(user, password))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		t.Cleanup(func() { _ = client.Close() })
 		denied := map[string]error{"removing rows": client.Unlink(t.Context(), "rivulet:v:1:rows:0").Err(),
 			"writing rows":   client.HSet(t.Context(), "rivulet:v:1:rows:0", "a", "b").Err(),
@@ -177,9 +164,7 @@ func TestThePageHasTLSAndAToken(t *testing.T) {
 	p := pageFor(cfg)
 	dir := t.TempDir()
 	token := filepath.Join(dir, "token")
-	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(token, []byte("secret\n"), 0o600))
 	authority := harness.NewAuthority(t)
 	p.Page.TLS.CertFile, p.Page.TLS.KeyFile = harness.CertificateFiles(t,
 		authority.Sign("page", time.Now().Add(time.Hour), "127.0.0.1"))
@@ -210,14 +195,10 @@ func TestAPageLeavesNoTraceInKafka(t *testing.T) {
 	cfg := brokerOf(t)
 	log := slog.New(slog.DiscardHandler)
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := topic.Send(t.Context(), []event.Arrival{{ID: "a",
 		Features: event.Features{Values: []float32{1, 2, 3}}}}); err != nil {
 		t.Fatal(err)
@@ -234,9 +215,7 @@ func TestAPageLeavesNoTraceInKafka(t *testing.T) {
 		t.Errorf("the page has seen %v records, want one arrival", s.Totals)
 	}
 	r, end, err := Services{Brokers: cfg.Kafka.Brokers, Log: log}.Reader(cfg.Kafka.Topics.Arrivals, cfg.Kafka.Group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer end()
 	g, err := r.Group(t.Context())
 	if err != nil || len(g.Members) > 0 || len(g.Offsets) > 0 {

@@ -24,6 +24,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -32,9 +33,7 @@ func pipelineFile(t *testing.T, dir, name, more string) string {
 	t.Helper()
 	path := filepath.Join(dir, name+".yaml")
 	text := fmt.Sprintf("kafka: {group: %s, topics: {arrivals: %[1]s}}\nredis: {prefix: %[1]s}\n%s", name, more)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -42,17 +41,13 @@ func pipelineFile(t *testing.T, dir, name, more string) string {
 func makeTopics(t *testing.T, cfg config.Consumer, names ...string) {
 	t.Helper()
 	k, err := harness.NewKafka(cfg.Kafka.Brokers.Brokers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	topics := map[string]int{}
 	for _, name := range names {
 		topics[name] = 1
 	}
-	if err := k.MakeTopics(t.Context(), topics); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, k.MakeTopics(t.Context(), topics))
 }
 
 // One process follows two prefixes with a topic each: every arrival is answered once, by its topic's version, with the
@@ -75,9 +70,7 @@ func TestPipelinesSideBySide(t *testing.T) {
 		}
 	}
 	w, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer w.Close()
 	want := map[string]event.Prediction{}
 	for name, b := range versions {
@@ -118,18 +111,12 @@ func TestPipelinesSideBySide(t *testing.T) {
 	}
 	get := func(path string) string {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return string(text)
 	}
 	for name, b := range versions {
@@ -162,13 +149,9 @@ func TestVersionsOfTwoPrefixesShareM(t *testing.T) {
 		of := cfg
 		of.Redis.Prefix = prefix
 		w, end, err := follower(of, "", slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		t.Cleanup(func() { _ = end() })
-		if err := w.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.Load(t.Context()))
 		return w.Current().Numbers([]string{old.Mapping.IDs[0]}, make([]uint32, 1))
 	}
 	for prefix, b := range map[string]*artifact.Bundle{"same": old, "other": rival(t, 2, "other-1")} {
@@ -197,18 +180,14 @@ func TestAPipelineThatFailsEndsAll(t *testing.T) {
 		{Mechanism: "PLAIN", Name: "all", Password: "word"},
 		{Mechanism: "PLAIN", Name: "no-group", Password: "word", ACLs: []kfake.ACL{
 			may(kmsg.ACLResourceTypeTopic, names.Arrivals, kmsg.ACLOperationRead)}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	cfg, _ := pinnedConfig(t, k.Addrs()...)
 	cfg.Kafka.SASL = config.KafkaSASL{Mechanism: "plain", Username: "all", Password: "word"}
 	dir := t.TempDir()
 	for name, more := range map[string]string{"orders": "", "users": ", sasl: {username: no-group}"} {
 		path := filepath.Join(dir, name+".yaml")
-		if err := os.WriteFile(path, []byte("kafka: {group: "+name+more+"}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte("kafka: {group: "+name+more+"}\n"), 0o600))
 		cfg.Pipelines = append(cfg.Pipelines, path)
 	}
 	var log harness.Transcript

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -21,9 +22,7 @@ func TestRedisOverTLS(t *testing.T) {
 		"--user", "default", "off", "--user", "reader", "on", ">sesame", "~*", "+@all")
 	clientCert, clientKey := harness.CertificateFiles(t, authority.Sign("client", time.Now().Add(time.Hour)))
 	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte("sesame\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(password, []byte("sesame\n"), 0o600))
 	good := config.Default[config.Consumer]().Redis.RedisServer
 	good.URL, good.Username, good.PasswordFile = config.RedisURL("rediss://"+server.Addr), "reader", password
 	good.TLS = config.RedisTLS{CAFile: authority.File(), CertFile: clientCert, KeyFile: clientKey}
@@ -52,9 +51,7 @@ func TestRedisOverTLS(t *testing.T) {
 			s := good
 			c.change(&s)
 			client, err := ConnectRedis(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer func() { _ = client.Close() }()
 			err = client.Ping(t.Context()).Err()
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) ||
@@ -64,13 +61,9 @@ func TestRedisOverTLS(t *testing.T) {
 		})
 	}
 	client, err := ConnectRedis(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
-	if err := os.WriteFile(password, []byte("changed"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(password, []byte("changed"), 0o600))
 	if err := client.Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
 		t.Errorf("error = %v, want that the file is read for each connection", err)
 	}

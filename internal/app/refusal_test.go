@@ -16,6 +16,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // published starts an embedded Kafka, and an embedded Redis with an artifact in it.
@@ -116,13 +117,9 @@ func TestADamagedRowDegradesItsNeighbours(t *testing.T) {
 			}
 			pages := mapping.LayoutOf(b.Mapping).Pages
 			text, err := server.Get(key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if slices.Contains(mappingtest.IDs(text, pages), id) {
-				if err := server.Set(key, mappingtest.Damaged(text, pages, id)); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, server.Set(key, mappingtest.Damaged(text, pages, id)))
 			}
 		}
 		marked, want := []string{}, []string{}

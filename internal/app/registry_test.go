@@ -21,6 +21,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/internal/devstack"
 	"rivulet/internal/registry"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -60,32 +61,22 @@ func newRegistryAway(t *testing.T) registryAway {
 		fake := newOutage(t)
 		return registryAway{fake.URL(), func(subject, schema string) int {
 			id, _, err := fake.RegisterSchema(subject, sr.Schema{Schema: schema})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			return id
 		}, fake.down.Store}
 	}
 	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	client, err := sr.NewClient(sr.URLs(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	proxy, err := harness.NewProxy(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	proxy.Serve(t.Context(), at.Host)
 	t.Cleanup(proxy.Close)
 	at.Host = proxy.Addr()
 	return registryAway{at.String(), func(subject, schema string) int {
 		made, err := client.CreateSchema(t.Context(), subject, sr.Schema{Schema: schema})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return made.ID
 	}, func(away bool) {
 		state := harness.Passing
@@ -101,15 +92,11 @@ func brokersOf(t *testing.T) []string {
 	t.Helper()
 	if dir := os.Getenv("RIVULET_TEST_KAFKA_DIR"); dir != "" {
 		port, err := os.ReadFile(filepath.Join(dir, "port"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return []string{"127.0.0.1:" + strings.TrimSpace(string(port))}
 	}
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Brokers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(k.Close)
 	return k.Addrs()
 }
@@ -125,9 +112,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	cfg.Input.Format, cfg.Registry.URLs = config.Confluent, []string{server.url}
 	cfg.Output.Format, cfg.Output.Registry = "avro", config.RegistryRegister
 	k, err := harness.NewKafka(brokers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	topics := cfg.Kafka.Topics
 	if err := k.MakeTopics(t.Context(), map[string]int{topics.Arrivals: 3, topics.Predictions: 3,
@@ -136,9 +121,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	}
 	size := func(topic string) (n int64) {
 		ends, err := k.ListEndOffsets(t.Context(), topic)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, p := range ends[topic] {
 			n += p.Offset
 		}
@@ -165,9 +148,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &kgo.Record{Topic: topics.Arrivals, Key: fmt.Append(nil, "key-", sent%7), Value: value}
-			if err := k.Raw.ProduceSync(t.Context(), r).FirstErr(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, k.Raw.ProduceSync(t.Context(), r).FirstErr())
 			sent++
 		}
 	}
@@ -193,9 +174,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 	}
 	server.away(false)
 	await(t, func() bool { return size(topics.Predictions) >= int64(sent) })
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, end())
 	if n := size(topics.DeadLetters); n != 0 {
 		t.Errorf("%d dead letters", n)
 	}
@@ -207,22 +186,16 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 func checkOrder(t *testing.T, brokers []string, topic string, sent int) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	ids, last := map[string]bool{}, map[string]int{}
 	for read := 0; read < sent; {
 		fetches := client.PollFetches(t.Context())
-		if err := fetches.Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, fetches.Err())
 		for _, r := range fetches.Records() {
 			read++
 			var p event.Prediction
-			if err := (avro.Codec{}).DecodePrediction(r.Value[len(form.AppendConfluentHead(nil, 0)):], &p); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (avro.Codec{}).DecodePrediction(r.Value[len(form.AppendConfluentHead(nil, 0)):], &p))
 			var n int
 			if _, err := fmt.Sscanf(p.ID, "new-%d", &n); err != nil {
 				t.Fatal(err)

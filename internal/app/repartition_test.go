@@ -17,6 +17,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // tables are the shapes in which rows of two tables come, and the settings that read them.
@@ -47,9 +48,7 @@ func TestTwoTablesAreWholeArrivals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"whole": 2, "whole-predictions": 1,
 				"accounts": 3, "transfers": 2, "arrivals": 4, "predictions": 2, "arrivals.dead-letters": 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer k.Close()
 			cfg, ids := pinnedConfig(t, k.Addrs()...)
 			cfg.Output.Logits, cfg.Attach.Wait, cfg.Attach.Unmatched = true, time.Minute, config.Drop
@@ -122,17 +121,13 @@ func drawTables(r *rand.Rand, ids []string) (arrivals []event.Arrival, edges [][
 func sendRecords(t *testing.T, cfg config.Consumer, topic string, records []kafka.Record) {
 	t.Helper()
 	client, err := ConnectKafka(cfg.Kafka.Brokers, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	sink, err := kafka.NewSink(client, "", retry.Patience{})
 	if err == nil {
 		err = sink.Send(t.Context(), topic, records)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }
 
 // predictionsOf runs a consumer until there are n predictions, and returns them without what tells a run from another.
@@ -140,14 +135,10 @@ func predictionsOf(t *testing.T, cfg config.Consumer, n int) map[string]event.Pr
 	t.Helper()
 	end := run(t, cfg)
 	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Predictions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: cfg.Kafka.Topics.Predictions}, retry.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := map[string]event.Prediction{}
 	all := 0
 	await(t, func() bool {
@@ -160,9 +151,7 @@ func predictionsOf(t *testing.T, cfg config.Consumer, n int) map[string]event.Pr
 				Unknown: p.Unknown}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return all >= n
 	})
 	if err := end(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -29,15 +30,11 @@ func again(t *testing.T, cfg config.Consumer, o RepredictOptions) ([]event.Predi
 	}
 	o.Rejected = func(d *event.DeadLetter) { t.Errorf("%s: %s", d.Reason, d.Detail) }
 	counts, err := Repredict(t.Context(), cfg, o, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var all []event.Prediction
 	for line := range bytes.Lines(out.Bytes()) {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(line, &p))
 		all = append(all, p)
 	}
 	return all, counts
@@ -78,14 +75,10 @@ func TestRepredictedBitsArePublishedBits(t *testing.T) {
 			}
 			// Without its neighbour's row, and without its own, an arrival is marked.
 			client, err := ConnectRedis(cfg.Redis.RedisServer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			defer func() { _ = client.Close() }()
 			keys, err := harness.Keys(t.Context(), client, cfg.Redis.Prefix+":*:arrivals:*")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for _, key := range keys {
 				client.HDel(t.Context(), key, first[2].ID, second[0].ID)
 			}
@@ -109,9 +102,7 @@ func TestRepredictedBitsArePublishedBits(t *testing.T) {
 func committed(t *testing.T, cfg config.Consumer) string {
 	t.Helper()
 	c, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer c.Close()
 	offsets, err := kadm.NewClient(c).FetchOffsets(t.Context(), cfg.Kafka.Group)
 	if err != nil || len(offsets) == 0 {
@@ -130,9 +121,7 @@ func TestRepredictToATopic(t *testing.T) {
 	arrivals[0].Features.Values = arrivals[0].Features.Values[:2] // a dead letter
 	sendTo(t, cfg, arrivals[:1])
 	c, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...), kgo.ConsumeTopics("again"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer c.Close()
 	if _, err := kadm.NewClient(c).CreateTopic(t.Context(), 1, 1, nil, "again"); err != nil {
 		t.Fatal(err)
@@ -164,9 +153,7 @@ func TestRepredictWaitsForRedis(t *testing.T) {
 	arrivals, _ := newcomers(b, 7)
 	published := stream(t, cfg, arrivals)
 	proxy, err := harness.NewProxy(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer proxy.Close()
 	go proxy.Serve(t.Context(), strings.TrimPrefix(string(cfg.Redis.URL), "redis://"))
 	cfg.Redis.URL = config.RedisURL("redis://" + proxy.Addr())

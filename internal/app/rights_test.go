@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -19,9 +20,7 @@ import (
 func TestRightsInRedis(t *testing.T) {
 	harness.NeedRedis(t)
 	file, err := filepath.Abs("../../deploy/redis.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	server := harness.StartRedis(t, "--aclfile", file)
 	cfg := brokerOf(t)
 	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
@@ -31,22 +30,16 @@ func TestRightsInRedis(t *testing.T) {
 		return s
 	}
 	client, err := ConnectRedis(as("rivulet-trainer", "change-me-too"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var first, second string
 	cfg.Redis.RedisServer = as("rivulet-consumer", "change-me")
 	for k := range uint64(2) {
 		cfg.Cache.Bytes = config.Bytes(k << 20) // the first one asks Redis for each row, the second reads M whole
 		b := growing(t, 9+k)
-		if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, publisher.Publish(t.Context(), b, serving.PublishOptions{}))
 		first, second = second, b.Manifest.Version
 		arrivals, _ := newcomers(b, 9)
 		for i := range arrivals {
@@ -65,9 +58,7 @@ func TestRightsInRedis(t *testing.T) {
 		t.Errorf("removed %q (%v), want %s", removed, err, second)
 	}
 	reader, err := ConnectRedis(cfg.Redis.RedisServer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = reader.Close() }()
 	for name, denied := range map[string]error{
 		"pointing CURRENT elsewhere": reader.Set(t.Context(), "{rivulet}:current", "v", 0).Err(),
@@ -84,9 +75,7 @@ func TestRightsInRedis(t *testing.T) {
 func TestRightsOfServe(t *testing.T) {
 	harness.NeedRedis(t)
 	file, err := filepath.Abs("../../deploy/redis.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	server := harness.StartRedis(t, "--aclfile", file)
 	b := growing(t, 9)
 	cfg := brokerOf(t)
@@ -115,9 +104,7 @@ func TestRightsOfServe(t *testing.T) {
 		}
 	}
 	client, err := ConnectRedis(serve.Redis.RedisServer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	if err := client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(); err == nil ||
 		!strings.Contains(err.Error(), "NOPERM") {
@@ -130,8 +117,6 @@ func growing(t *testing.T, seed uint64) *artifact.Bundle {
 	t.Helper()
 	b := artifacttest.Several(seed, artifacttest.Size{Nodes: 40, Synthetic: 6, Features: 5, Classes: 3})
 	b.Growth = artifacttest.Growth(seed, b)
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }

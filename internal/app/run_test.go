@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // lines receives each line of a log.
@@ -25,9 +26,7 @@ func (l lines) Write(line []byte) (int, error) {
 func TestSettingsAreReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "consumer.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("log: {level: info}\nkafka: {group: first}\n")
 	lines := make(lines, 16)
@@ -58,7 +57,5 @@ func TestSettingsAreReadAgain(t *testing.T) {
 			}
 			return nil
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }

@@ -29,6 +29,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -45,9 +46,7 @@ func serveSettings(c config.Consumer) config.Serve {
 func startServe(t *testing.T, cfg config.Serve) (url string, stop func() error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- serveOn(ctx, listener, cfg, slog.New(slog.DiscardHandler)) }()
@@ -63,9 +62,7 @@ func startServe(t *testing.T, cfg config.Serve) (url string, stop func() error) 
 func request(t *testing.T, method, url, body string, headers ...string) (int, []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
@@ -103,9 +100,7 @@ func TestAnswersAreTheStreams(t *testing.T) {
 
 func TestAnswersAreTheStreamsOnARealGraph(t *testing.T) {
 	d, err := dataset.Open(datatest.Dir(t, "cora"), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	sameAsTheStream(t, d, trained(t, d), 1000)
 }
 
@@ -119,9 +114,7 @@ func sameAsTheStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, least
 	var arrivals []event.Arrival
 	for line := range strings.Lines(lines.String()) {
 		var a event.Arrival
-		if err := (eventjson.Codec{}).DecodeArrival([]byte(line), &a); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (eventjson.Codec{}).DecodeArrival([]byte(line), &a))
 		texts, arrivals = append(texts, strings.TrimSpace(line)), append(arrivals, a)
 	}
 	if len(arrivals) < least {
@@ -189,9 +182,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 	first, _ := newcomers(b, 9)
 	stream(t, cfg, first) // these are nodes now
 	client, err := ConnectRedis(cfg.Redis.RedisServer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	before := rowsOfArrivals(t, client, cfg.Redis.Prefix)
 	if len(before) == 0 {
@@ -215,14 +206,10 @@ func TestServeFollowsCurrent(t *testing.T) {
 	}
 
 	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	holders := func(version string) (n int) {
 		versions, err := publisher.Versions(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, v := range versions {
 			if v.Version == version {
 				n = len(v.Holders)
@@ -234,9 +221,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 		t.Errorf("%d hold the version, want the server", n)
 	}
 	next := growing(t, 10)
-	if err := publisher.Publish(t.Context(), next, serving.PublishOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, publisher.Publish(t.Context(), next, serving.PublishOptions{}))
 	for {
 		if _, text := request(t, http.MethodGet, url+"/v2/models/rivulet", ""); bytes.Contains(text,
 			[]byte(next.Manifest.Version)) {
@@ -256,9 +241,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 func rowsOfArrivals(t *testing.T, client mapping.Client, prefix string) map[string]string {
 	t.Helper()
 	keys, err := harness.Keys(t.Context(), client, prefix+":*:arrivals*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	all := map[string]string{}
 	for _, key := range keys {
 		if rows, err := client.HGetAll(t.Context(), key).Result(); err == nil {
@@ -273,9 +256,7 @@ func rowsOfArrivals(t *testing.T, client mapping.Client, prefix string) map[stri
 // Before anything is published a server says so, and answers once there is something.
 func TestServeWaitsForAVersion(t *testing.T) {
 	server, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer server.Close()
 	c := config.Default[config.Consumer]()
 	c.Redis.URL = config.RedisURL(server.URL())
@@ -295,17 +276,11 @@ func TestServeWaitsForAVersion(t *testing.T) {
 func publish(t *testing.T, s config.RedisServer, b *artifact.Bundle) {
 	t.Helper()
 	client, err := ConnectRedis(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	publisher, err := serving.NewPublisher(client, s.Prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := publisher.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, publisher.Publish(t.Context(), b, serving.PublishOptions{}))
 }
 
 // Without Redis what needs no row is answered; what does is refused, or degraded where that is asked for.
@@ -313,9 +288,7 @@ func TestServeWithoutRedis(t *testing.T) {
 	for _, outage := range []string{"wait", config.Degrade} {
 		t.Run(outage, func(t *testing.T) {
 			server, err := devstack.StartRedis()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			b := growing(t, 9)
 			c := config.Default[config.Consumer]()
 			c.Redis.URL, c.Redis.Outage, c.Cache.Bytes = config.RedisURL(server.URL()), outage, 0
@@ -352,31 +325,21 @@ func TestServeWithoutRedis(t *testing.T) {
 func TestServeWithTLSAndTokens(t *testing.T) {
 	dir := t.TempDir()
 	b := growing(t, 9)
-	if err := artifact.Write(filepath.Join(dir, "a"), b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(filepath.Join(dir, "a"), b))
 	file := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(file, []byte("\nfirst\n second \n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("\nfirst\n second \n"), 0o600))
 	tokens, err := tokensOf("serve.", config.Access{TokenFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for token, want := range map[string]bool{"first": true, "second": true, "": false, "firs": false, "third": false} {
 		if tokens.Takes(token) != want {
 			t.Errorf("token %q is taken: %v", token, !want)
 		}
 	}
-	if err := os.WriteFile(file, []byte("third\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("third\n"), 0o600))
 	if !tokens.Takes("third") || tokens.Takes("first") {
 		t.Error("the file was not read again")
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(file))
 	if tokens.Takes("third") {
 		t.Error("the file was removed, and its token is still valid")
 	}
@@ -384,9 +347,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 		!strings.Contains(err.Error(), "serve.token_file") {
 		t.Error(err)
 	}
-	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("\n"), 0o600))
 	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil ||
 		!strings.Contains(err.Error(), "no token") {
 		t.Error(err)
@@ -404,15 +365,11 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Replace(url, "http:", "https:", 1)+
 			"/predict",
 			strings.NewReader(`{"id":"a","features":[1,2,3,4,5]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
 		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("token %s over TLS: %d", token, resp.StatusCode)

@@ -14,32 +14,25 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/artifact/signature"
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // With verify_key_file a pinned artifact serves where its manifest is signed, and a watcher gets the keys. A file
 // without keys is an error, and never means that nothing is compared.
 func TestVerifyKeyFile(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	der, err := x509.MarshalPKIXPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	cfg := config.Default[config.Consumer]()
 	dir := t.TempDir()
 	cfg.VerifyKey, cfg.Artifact = filepath.Join(dir, "public.pem"), filepath.Join(dir, "artifact")
 	write := func(file string, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(file, text, 0o600))
 	}
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	if err := artifact.Write(cfg.Artifact, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(cfg.Artifact, b))
 	refused := func(want string) {
 		t.Helper()
 		_, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler))
@@ -53,9 +46,7 @@ func TestVerifyKeyFile(t *testing.T) {
 	write(cfg.VerifyKey, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 	refused("artifact " + cfg.Artifact + ": its manifest is not signed")
 	manifest, err := os.ReadFile(filepath.Join(cfg.Artifact, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	write(filepath.Join(cfg.Artifact, signature.File), ed25519.Sign(private, manifest))
 	if from, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil || from.Current() == nil ||
 		len(Lint(cfg)) != 0 {

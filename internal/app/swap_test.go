@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/artifact"
@@ -15,6 +14,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/schema"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // naming is an artifact whose positions are those of a number and a category.
@@ -22,14 +22,10 @@ func naming(t *testing.T, seed uint64, version, categories string) *artifact.Bun
 	t.Helper()
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"age","kind":"number","missing":"mean","mean":[3]},` +
 		`{"name":"plan","kind":"category","missing":"zero","categories":[` + categories + `]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 30, Synthetic: 7, Features: s.Width(), Classes: 3})
 	b.Schema, b.Manifest.Version = s, version
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }
 
@@ -43,9 +39,7 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 	old := kgo.RecordHeader{Key: event.HeaderSchema, Value: []byte(first.Schema.Hash())}
 	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Kafka.Brokers.Brokers...),
 		kgo.ConsumeTopics(cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters), kgo.FetchMaxWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	// answers sends two arrivals by name and two by the first schema's positions, and returns what becomes of each.
 	answers := func(round string) map[string]string {
@@ -58,15 +52,11 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 				Key:   []byte(id),
 				Value: fmt.Appendf(nil, `{"id":%q,"features":%s,"edges":[%q]}`, id, features, first.Mapping.IDs[k])})
 		}
-		if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, client.ProduceSync(t.Context(), records...).FirstErr())
 		got := map[string]string{}
 		for len(got) < len(records) {
 			fetches := client.PollFetches(t.Context())
-			if err := fetches.Err(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, fetches.Err())
 			fetches.EachRecord(func(r *kgo.Record) {
 				if r.Topic == cfg.Kafka.Topics.DeadLetters {
 					got[string(r.Key)] = "dead"
@@ -86,9 +76,7 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 		}
 		return got
 	}
-	if diff := cmp.Diff(map[string]string{"a0": "v1", "a1": "v1", "a2": "v1", "a3": "v1"}, answers("a")); diff != "" {
-		t.Errorf("before (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]string{"a0": "v1", "a1": "v1", "a2": "v1", "a3": "v1"}, answers("a"), "before")
 	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
 		return p.Publish(t.Context(), second, serving.PublishOptions{OtherData: true}) // positions move
 	}); err != nil {
@@ -103,9 +91,7 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 		break
 	}
 	dead := "dead: " + event.ReasonSchema
-	if diff := cmp.Diff(map[string]string{"c0": "v2", "c1": "v2", "c2": dead, "c3": dead}, answers("c")); diff != "" {
-		t.Errorf("after (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]string{"c0": "v2", "c1": "v2", "c2": dead, "c3": dead}, answers("c"), "after")
 	end()
 	if err := <-done; err != nil {
 		t.Error(err)

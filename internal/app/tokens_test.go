@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/config"
+	"rivulet/test/expect"
 )
 
 // A token file that is emptied or removed revokes its tokens at once; one that cannot be read for another reason
@@ -21,16 +22,12 @@ func TestTokenFileRevokes(t *testing.T) {
 	path := filepath.Join(dir, "tokens")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("stolen\n")
 	var log bytes.Buffer
 	tokens, err := tokensOf("serve.", config.Access{TokenFile: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logTo(tokens, slog.New(slog.NewTextHandler(&log, nil)))
 	registry := prometheus.NewRegistry()
 	tokens.(*tokenFile).register(registry)
@@ -56,23 +53,17 @@ func TestTokenFileRevokes(t *testing.T) {
 	want("emptied", false, "0", "0", "all tokens are revoked")
 	write("stolen\nother\n")
 	want("filled again", true, "2", "0", "before=0 now=2")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(path))
 	want("removed", false, "0", "0", "all tokens are revoked")
 	want("still removed", false, "0", "0", "")
 	write("stolen\n")
 	want("there again", true, "1", "0", "before=0 now=1")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(path))
 	if err := os.Mkdir(path, 0o700); err != nil { // which cannot be read as a file, by root neither
 		t.Fatal(err)
 	}
 	want("a directory", true, "1", "1", "cannot be read")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(path))
 	write("stolen\n")
 	want("a file again", true, "1", "0", "can be read again")
 }

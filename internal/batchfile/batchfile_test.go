@@ -16,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // each returns the arrivals of a file.
@@ -27,9 +28,7 @@ func each(t *testing.T, path string, s *schema.Schema) (all []event.Arrival) {
 		all = append(all, a)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return all
 }
 
@@ -38,9 +37,7 @@ func each(t *testing.T, path string, s *schema.Schema) (all []event.Arrival) {
 func TestRowsAreArrivals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.csv")
 	text := "x,id,edges,time,y\n0.5,007,\"[\"\"a b\"\", 3]\",2026-03-01T12:00:00Z,2\n1,n2,a;b c,,-1\n,n3,,,0\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	err := Each(path, nil, func(row int, record []byte) error {
 		var a event.Arrival
 		switch err := (json.Codec{}).DecodeArrival(record, &a); {
@@ -58,17 +55,13 @@ func TestRowsAreArrivals(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	columns := []schema.Column{{Name: "age", Type: schema.Number, Numbers: []float64{1, 3}},
 		{Name: "code", Type: schema.Text, Texts: []string{"01", "2"}},
 		{Name: "ok", Type: schema.Bool, Bools: []bool{true, false}}}
 	s, err := schema.Fit(columns, []int32{0, 1},
 		schema.FitOptions{MinCount: 1, Kinds: map[string]string{"code": "category"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	type arrivalRow struct {
 		ID    string  `parquet:"id"`
 		Edges string  `parquet:"edges"`
@@ -83,26 +76,18 @@ func TestRowsAreArrivals(t *testing.T) {
 		t.Fatal(err)
 	}
 	columnar, named := filepath.Join(t.TempDir(), "b.parquet"), filepath.Join(t.TempDir(), "b.csv")
-	if err := os.WriteFile(columnar, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(named, []byte("id,edges,age,code,ok\nn1,a|b,3,01,true\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(columnar, file.Bytes(), 0o600))
+	expect.OK(t, os.WriteFile(named, []byte("id,edges,age,code,ok\nn1,a|b,3,01,true\n"), 0o600))
 	got, want := each(t, named, s), each(t, columnar, s)
 	for _, a := range [][]event.Arrival{got, want} {
-		if err := a[0].Features.Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, a[0].Features.Encode(s))
 	}
 	if diff := cmp.Diff(want[0].Features.Values, got[0].Features.Values); diff != "" || len(got[0].Edges) != 2 {
 		t.Errorf("features of CSV and Parquet, edges %v (-Parquet +CSV):\n%s", got[0].Edges, diff)
 	}
 	table, err := s.EncodeColumns([]schema.Column{{Name: "age", Type: schema.Number, Numbers: []float64{3}},
 		{Name: "code", Type: schema.Text, Texts: []string{"01"}}, {Name: "ok", Type: schema.Bool, Bools: []bool{true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(table.Dense, got[0].Features.Values); diff != "" {
 		t.Errorf("features (-of the table +of the row):\n%s", diff)
 	}
@@ -120,22 +105,14 @@ func TestPredictionsInEachForm(t *testing.T) {
 	written := map[Form]*bytes.Buffer{}
 	for _, name := range []string{"a.csv", "a.parquet"} {
 		form, err := FormOf(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		written[form] = &bytes.Buffer{}
 		w, err := NewWriter(written[form], form)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for range 2 {
-			if err := w.Prediction(&p); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, w.Prediction(&p))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.Close())
 	}
 	cells, err := csv.NewReader(written[CSV]).ReadAll()
 	if err != nil || len(cells) != 3 {

@@ -15,6 +15,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/internal/cli"
+	"rivulet/test/expect"
 )
 
 // small is a shape that takes no time.
@@ -28,9 +29,7 @@ func smallRun(t *testing.T, shape Shape, models ...string) *run {
 	t.Helper()
 	o := Options{Models: models, Time: time.Millisecond, Progress: &cli.Lines{W: &bytes.Buffer{}}}
 	architectures, err := o.architectures()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &run{Options: o, report: &Report{}, shapes: []Shape{shape}, models: architectures}
 }
 
@@ -56,9 +55,7 @@ func TestAnArtifactOfAShape(t *testing.T) {
 	for _, words := range []int{0, 7} {
 		shape := small(words)
 		b, err := shape.Bundle(architecture.Plain())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		again, err := shape.Bundle(architecture.Plain())
 		if err != nil || again.Manifest.Version != b.Manifest.Version {
 			t.Errorf("drawn twice it is %s and %s (%v)", b.Manifest.Version, again.Manifest.Version, err)
@@ -72,9 +69,7 @@ func TestAnArtifactOfAShape(t *testing.T) {
 func TestTheOriginalGraphIsSymmetric(t *testing.T) {
 	shape := small(0)
 	m := shape.original()
-	if err := m.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, m.Validate())
 	if n := m.NNZ(); n > shape.Entries || n < shape.Entries/2 {
 		t.Errorf("%d entries, about %d are wanted", n, shape.Entries)
 	}
@@ -111,15 +106,11 @@ func TestRivalsAnswerTheSameArrivals(t *testing.T) {
 	models := []string{"sgc", "gcn", "sage"}
 	b := smallRun(t, shape, models...)
 	bundle, err := shape.Bundle(b.models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	adj := shape.original()
 	for _, a := range b.models {
 		r, err := newRivalry(&shape, bundle, adj, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		batch := shape.arrivals(shape.rng("test"), 6).onOriginal(shape.Original)
 		answers := map[string]*graph.Dense{}
 		for _, on := range r.on {
@@ -145,9 +136,7 @@ func furthest(a, b *graph.Dense) float64 {
 func TestCoreAndRivalsHaveARowForEachCase(t *testing.T) {
 	b := smallRun(t, small(7), "sgc", "gcn")
 	for _, measure := range []func(context.Context) error{b.kernels, b.core, b.rivals} {
-		if err := measure(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, measure(t.Context()))
 	}
 	want := []string{"small/1000x30x4/row-stable", "small/1000x30x256/plain", "small/sgc/batch=1/frozen",
 		"small/gcn/batch=1000/joint", "small/sgc/batch=10/frozen",
@@ -222,9 +211,7 @@ func TestTheFormsOfAReport(t *testing.T) {
 	r.add(Rivals, "flickr/sgc/batch=10/Whole", 5, map[string]float64{"times S": 17.25, "µs/batch": 0.5})
 	var text, object, lines bytes.Buffer
 	for _, err := range []error{r.Print(&text), r.WriteJSON(&object), r.WriteBenchmarks(&lines)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	if !strings.HasPrefix(text.String(), "A processor (avx2), 2 cores, linux/amd64, go1, commit abc\n\ncore ") ||
 		!regexp.MustCompile(`(?m)^flickr/sgc/batch=10/Whole +0\.5 +17\.2 *$`).MatchString(text.String()) {

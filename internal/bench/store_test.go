@@ -11,6 +11,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/cli"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -51,9 +52,7 @@ func TestStore(t *testing.T) {
 		Services: func(context.Context) (*Services, error) {
 			return services, nil
 		}, Progress: &cli.Lines{W: &bytes.Buffer{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if want := 2 * (1 + len(storeSkews)*len(storeCaches)); len(report.Rows) != want {
 		t.Fatalf("%d rows, want %d", len(report.Rows), want)
 	}

@@ -16,20 +16,17 @@ import (
 	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // servicesOf are given ones that a test runs.
 func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Client) {
 	t.Helper()
 	k, err := devstack.StartKafka(devstack.KafkaOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(k.Close)
 	r, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(r.Close)
 	cfg := config.Default[config.Bench]()
 	cfg.Kafka.Brokers.Brokers, cfg.Redis.URL = k.Addrs(), config.RedisURL(r.URL())
@@ -37,14 +34,10 @@ func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Cl
 		t.Fatal(err)
 	}
 	raw, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(raw.Close)
 	o, err := redis.ParseURL(r.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	client = redis.NewClient(o)
 	t.Cleanup(func() { _ = client.Close() })
 	return s, kadm.NewClient(raw), client
@@ -58,9 +51,7 @@ func TestStreamsOnGivenServices(t *testing.T) {
 		Services: func(context.Context) (*Services, error) {
 			return services, nil
 		}, Progress: &cli.Lines{W: &bytes.Buffer{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := names(report)
 	for _, form := range []string{"json", "protobuf"} {
 		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go",

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // places returns a file with a text in it, and a directory that nobody can write to, "" where there is none: root may
@@ -13,9 +15,7 @@ import (
 func places(t *testing.T) (file, closed string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("kept"), 0o600))
 	if info, err := os.Stat("/proc/self"); err == nil && info.IsDir() {
 		closed = "/proc"
 	}

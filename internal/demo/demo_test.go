@@ -24,6 +24,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -38,9 +39,7 @@ func tiny(t *testing.T) *dataset.Dataset {
 	}
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 300, 400
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -57,14 +56,10 @@ func TestStreamIsTheArtifact(t *testing.T) {
 	for _, mode := range []string{config.ModeNode, config.ModeGraph} {
 		t.Run(mode, func(t *testing.T) {
 			r, err := Run(t.Context(), d, options(mode))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			type delivery struct{ Arrivals, Predicted, Missing, Duplicates, DeadLetters int }
 			want := delivery{Arrivals: 400, Predicted: 400}
-			if diff := cmp.Diff(want, delivery{r.Arrivals, r.Predicted, r.Missing, r.Duplicates, r.DeadLetters}); diff != "" {
-				t.Errorf("delivery (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, delivery{r.Arrivals, r.Predicted, r.Missing, r.Duplicates, r.DeadLetters}, "delivery")
 			if r.Accuracy != r.AccuracyOffline {
 				t.Errorf("the stream's accuracy is %.3f%%, offline %.3f%%", r.Accuracy, r.AccuracyOffline)
 			}
@@ -84,9 +79,7 @@ func TestTheEasyRateIsTold(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	o.Rate = EasyRate(d)
 	r, err := Run(t.Context(), d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if took := 400 / r.NodesPerSecond; o.Rate*3 != 400 || r.Rate != o.Rate || took < 2.9 || r.Missing != 0 {
 		t.Errorf("400 arrivals at %g a second took %.2f s: %+v", o.Rate, took, r)
 	}
@@ -105,9 +98,7 @@ func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	o.Labels = true
 	r, err := Run(t.Context(), d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if l := r.Labels; l == nil || l.Published != 400 || l.Matched != 400 || l.Window != 400 || l.Accuracy != r.Accuracy ||
 		math.Abs(l.WindowAccuracy-r.Accuracy) > 1e-9 || l.WindowECE <= 0 || l.WindowECE > 30 {
 		t.Errorf("accuracy %.3f%%, by labels %+v", r.Accuracy, l)
@@ -125,19 +116,13 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 	o.Train.Models = []string{"sgc", "gcn"}
 	o.Train.Hidden = 8
 	outcome, err := trainer.Train(t.Context(), d, o.Train, time.Now(), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := outcome.Bundle.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, outcome.Bundle.Seal())
 	o.Artifact = outcome.Bundle
 	for model, serves := range map[string]string{"": "sgc", "gcn": "gcn"} {
 		o.Model = model
 		r, err := Run(t.Context(), d, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		calibration := infer.PropagateNone
 		for _, m := range outcome.Bundle.Manifest.Models {
 			if m.Name == serves {
@@ -175,13 +160,9 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 func TestLinesAreTheStream(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	outcome, err := trainer.Train(t.Context(), d, o.Train, time.Now(), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := t.TempDir() + "/artifact"
-	if err := artifact.Write(dir, outcome.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, outcome.Bundle))
 	streamed, lines := throughStream(t, d, outcome.Bundle, o), throughLines(t, d, dir)
 	if len(streamed) != len(d.Test) || len(lines) != len(d.Test) {
 		t.Fatalf("%d predictions by the stream, %d by lines, want %d", len(streamed), len(lines), len(d.Test))
@@ -196,21 +177,13 @@ func TestLinesAreTheStream(t *testing.T) {
 func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Options) map[string]string {
 	t.Helper()
 	stack, cfg, err := start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer stack.close()
 	cfg.Output.Logits = true
-	if err := publish(t.Context(), cfg.Redis.RedisServer, b, o.Progress); err != nil {
-		t.Fatal(err)
-	}
-	if err := stream(t.Context(), d, cfg, newTally(d, time.Now), o); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, publish(t.Context(), cfg.Redis.RedisServer, b, o.Progress))
+	expect.OK(t, stream(t.Context(), d, cfg, newTally(d, time.Now), o))
 	r, end, err := app.Services{Brokers: cfg.Kafka.Brokers, Log: o.Log}.Reader(cfg.Kafka.Topics.Predictions, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer end()
 	out := map[string]string{}
 	if _, err := r.ToEnd(t.Context(), nil, func(rec kafka.Record) error {
@@ -232,9 +205,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 		t.Fatal(err)
 	}
 	versions, err := app.Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, app.NewLineWriter(&predictions),
 		app.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
 	if err != nil || rejected != 0 || predicted != len(d.Test) {
@@ -243,9 +214,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 	out := map[string]string{}
 	for line := range bytes.Lines(predictions.Bytes()) {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(line, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(line, &p))
 		out[p.ID] = harness.Says(&p)
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 )
@@ -29,9 +30,7 @@ func fast() Options {
 func mustPlan(t *testing.T, d *dataset.Dataset, seed uint64) *plan {
 	t.Helper()
 	p, err := newPlan(d, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return p
 }
 
@@ -103,9 +102,7 @@ func TestPlan(t *testing.T) {
 func TestGrow(t *testing.T) {
 	d, o := tiny(t), fast()
 	r, err := Grow(t.Context(), d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	p := mustPlan(t, d, o.Train.Seed)
 	n, half := len(p.order), len(p.order)/2
 	for k, versions := range []int{1, 1, 2} {
@@ -160,9 +157,7 @@ func TestGrow(t *testing.T) {
 		t.Errorf("the refreshed artifact answered from arrival %d on", r.Streams[2].FirstSwapped)
 	}
 	var out bytes.Buffer
-	if err := r.Print(&out); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Print(&out))
 	for _, want := range []string{"growth off", "0–73", "refreshed", "374 arrivals merged",
 		f.Version + " served from arrival"} {
 		if !strings.Contains(out.String(), want) {
@@ -175,16 +170,10 @@ func TestGrow(t *testing.T) {
 func offline(t *testing.T, d *dataset.Dataset, p *plan, o Options) (accuracy, unknown float64) {
 	t.Helper()
 	outcome, err := trainer.Train(t.Context(), p.base, o.Train, time.Now(), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := outcome.Bundle.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, outcome.Bundle.Seal())
 	served, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	told := *p.base
 	told.Labels = d.Labels
 	if _, accuracy, err = eval.Compare(&told, outcome.Bundle, [][]int32{d.Test}, false, served,
@@ -209,14 +198,10 @@ func TestGrowRefusesAWorseArtifact(t *testing.T) {
 		p.withheld[id] = (class + 1) % int32(len(d.Classes))
 	}
 	outcome, err := prepare(t.Context(), p.base, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	g := &growthRun{plan: p, bundle: outcome.Bundle, o: o}
 	run, err := g.run(t.Context(), GrowthRefresh)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-refresh.MaxDrop) || f.Labelled == 0 {
 		t.Errorf("not refused: %+v", f)
 	}

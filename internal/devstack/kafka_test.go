@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"rivulet/test/expect"
 )
 
 // client returns a client whose connections end with the test, before the broker is closed.
@@ -18,17 +20,13 @@ func client(t *testing.T, k *Kafka) *kafka.Client {
 
 func TestKafkaHasTheTopicsThatWereAskedFor(t *testing.T) {
 	k, err := StartKafka(KafkaOptions{Brokers: 2, Topics: map[string]int{"one": 1, "four": 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	if len(k.Addrs()) != 2 || k.Addrs()[0] != k.Addr() {
 		t.Errorf("addresses %v, first %s", k.Addrs(), k.Addr())
 	}
 	res, err := client(t, k).Metadata(t.Context(), &kafka.MetadataRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := make(map[string]int)
 	for _, topic := range res.Topics {
 		got[topic.Name] = len(topic.Partitions)
@@ -41,14 +39,10 @@ func TestKafkaHasTheTopicsThatWereAskedFor(t *testing.T) {
 func TestKafkaKeepsRecordsInItsDataDir(t *testing.T) {
 	o := KafkaOptions{Topics: map[string]int{"one": 1}, DataDir: t.TempDir()}
 	k, err := StartKafka(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	_, err = client(t, k).Produce(t.Context(), &kafka.ProduceRequest{Topic: "one", RequiredAcks: kafka.RequireAll,
 		Records: kafka.NewRecordReader(kafka.Record{Value: kafka.NewBytes([]byte("kept"))})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	addr := k.Addr()
 	k.Close()
 
@@ -62,13 +56,9 @@ func TestKafkaKeepsRecordsInItsDataDir(t *testing.T) {
 	}
 	res, err := client(t, k).Fetch(t.Context(), &kafka.FetchRequest{Topic: "one", MinBytes: 1, MaxBytes: 1 << 20,
 		MaxWait: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r, err := res.Records.ReadRecord()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if value, err := kafka.ReadAll(r.Value); err != nil || string(value) != "kept" {
 		t.Errorf("read %q, %v", value, err)
 	}

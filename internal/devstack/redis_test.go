@@ -5,21 +5,16 @@ import (
 	"testing"
 
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 func TestRedisStartsAnswersAndStops(t *testing.T) {
 	server, err := StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	client, err := mapping.Connect(mapping.RedisOptions{URL: server.URL(), MaxRetries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
-	if err := client.HSet(t.Context(), "key", "field", "value").Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, client.HSet(t.Context(), "key", "field", "value").Err())
 	if _, err := StartRedisAt(strings.TrimPrefix(server.URL(), "redis://")); err == nil ||
 		!strings.Contains(err.Error(), "starting the embedded Redis on 127.0.0.1:") {
 		t.Errorf("a second server on one address: error = %v", err)

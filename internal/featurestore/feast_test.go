@@ -12,24 +12,19 @@ import (
 
 	"rivulet/event"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // written are the hashes that Feast wrote (testdata/write_features.py), as their keys, fields and values.
 func written(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/feast.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var dump struct{ Hashes map[string]map[string]string }
-	if err := json.Unmarshal(text, &dump); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(text, &dump))
 	bytesOf := func(text string) string {
 		b, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return string(b)
 	}
 	all := map[string]map[string]any{}
@@ -49,21 +44,15 @@ func written(t *testing.T) map[string]map[string]any {
 func TestFeast(t *testing.T) {
 	for name, client := range servers(t) {
 		for key, hash := range written(t) {
-			if err := client.HSet(t.Context(), key, hash).Err(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, client.HSet(t.Context(), key, hash).Err())
 		}
 		o := FeastOptions{Client: client, Project: "shop", JoinKey: "user_id", JoinType: "string", Timeout: 5 * time.Second}
 		for _, feature := range strings.Fields("age children income score country premium joined embedding visits tags gone") {
 			o.Features = append(o.Features, "users:"+feature)
 		}
 		users, err := NewFeast(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Set(t.Context(), users.key("text"), "no hash", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, client.Set(t.Context(), users.key("text"), "no hash", 0).Err())
 		ids := []string{"u1", "nobody", "Grüße", "text"}
 		into := []*event.Features{{Absent: true}, {Absent: true}, {Absent: true}, {Absent: true}}
 		faults := make([]*event.FieldError, len(ids))
@@ -98,9 +87,7 @@ func TestFeast(t *testing.T) {
 
 		o.JoinKey, o.JoinType, o.Features, o.Row = "item_id", "int64", []string{"items:vector"}, true
 		items, err := NewFeast(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		into, faults = []*event.Features{{}, {}, {}}, make([]*event.FieldError, 3)
 		if err := items.Read(t.Context(), []string{"17", "-3", "seventeen"}, into, faults); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -131,13 +118,9 @@ func TestFeastRefuses(t *testing.T) {
 		}
 	}
 	f, err := NewFeast(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, value := range []string{"\xff", "\x1a\xff", "\x82\x01\x03\x0a\x01\x00", "\x1d\x00"} {
-		if err := client.HSet(t.Context(), f.key("id"), f.fields[0], value).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, client.HSet(t.Context(), f.key("id"), f.fields[0], value).Err())
 		faults := make([]*event.FieldError, 1)
 		if err := f.Read(t.Context(), []string{"id"}, []*event.Features{{}}, faults); err != nil || faults[0] == nil ||
 			faults[0].Reason != event.ReasonFeaturesStored || !strings.Contains(faults[0].Detail, "v:f") {

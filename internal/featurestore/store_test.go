@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -36,9 +36,7 @@ func servers(t *testing.T) map[string]*redis.Client {
 func store(t testing.TB, client redis.UniversalClient, form form.FeatureForm, maxBytes int) *Store {
 	t.Helper()
 	s, err := New(Options{Client: client, Prefix: "features:", Form: form, MaxBytes: maxBytes, Timeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return s
 }
 
@@ -70,13 +68,9 @@ func TestRead(t *testing.T) {
 		put := map[string]string{"list": "[1,2.5]", "sparse": `{"indices":[1],"values":[3]}`, "cut": "[1,", "empty": "",
 			"long": "[" + strings.Repeat("1,", 60) + "1]", "Grüße \n": "[7]"}
 		for id, text := range put {
-			if err := s.Put(t.Context(), []Entry{{id, []byte(text)}}, 0); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, s.Put(t.Context(), []Entry{{id, []byte(text)}}, 0))
 		}
-		if err := client.HSet(t.Context(), "features:hash", "a", "b").Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, client.HSet(t.Context(), "features:hash", "a", "b").Err())
 		got, reasons, err := read(t, s, "list", "nobody", "sparse", "cut", "hash", "empty", "long", "Grüße \n", "list")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -84,9 +78,7 @@ func TestRead(t *testing.T) {
 		want := []string{"", event.ReasonFeaturesAbsent, "", event.ReasonFeaturesStored, event.ReasonFeaturesStored,
 			event.ReasonFeaturesAbsent,
 			event.ReasonFeaturesStored, "", ""}
-		if diff := cmp.Diff(want, reasons); diff != "" {
-			t.Errorf("%s: reasons (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, want, reasons, "%s: reasons", name)
 		if fmt.Sprint(got[0].Values, got[2].Indices, got[2].Values, got[7].Values, got[8].Values,
 			got[0].Absent) != "[1 2.5] [1] [3] [7] [1 2.5] false" {
 			t.Errorf("%s: read %+v", name, got)
@@ -109,18 +101,12 @@ func TestReadLongValues(t *testing.T) {
 			row.Values = long
 		}
 		value, err := form.FeaturesFloat32.Append(nil, &row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Put(t.Context(), []Entry{{ids[i], value}}, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, s.Put(t.Context(), []Entry{{ids[i], value}}, time.Hour))
 	}
 	counted.sizes = nil
 	got, reasons, err := read(t, s, ids...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for i, f := range got {
 		if want := 2 + (len(long)-2)*max(0, 1-i%10); reasons[i] != "" || len(f.Values) != want || f.Values[0] != float32(i) {
 			t.Fatalf("%d: %d values, %q, want %d", i, len(f.Values), reasons[i], want)
@@ -225,14 +211,10 @@ func BenchmarkRead(b *testing.B) {
 				row.Values[k] = float32(k%17) / 7
 			}
 			value, err := form.Append(nil, &row)
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, err)
 			for i := range ids {
 				ids[i], into[i] = fmt.Sprintf("node-%d", i), &event.Features{}
-				if err := s.Put(b.Context(), []Entry{{ids[i], value}}, 0); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, s.Put(b.Context(), []Entry{{ids[i], value}}, 0))
 			}
 			b.ResetTimer()
 			for b.Loop() {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"rivulet/test/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,9 +29,7 @@ type server struct {
 func start(t *testing.T, change func(*Options)) *server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	o := Options{Name: "a test", Header: time.Minute, Body: 50 * time.Millisecond, Write: time.Minute, Drain: time.Minute,
 		Connections: 4, Health: func(r *http.Request) bool {
 			return r.URL.Path == "/health"

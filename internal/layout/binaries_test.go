@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // parquet is read by cmd/rivulet, whose demo and replay take the tables that the trainer takes.
@@ -40,9 +42,7 @@ func TestBinariesOfTheStream(t *testing.T) {
 func dependencies(t *testing.T, binary string) map[string]bool {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "rivulet/cmd/"+binary).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	deps := map[string]bool{}
 	for _, name := range strings.Fields(string(out)) {
 		deps[name] = true

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write testdata/budget.txt and testdata/undocumented.txt as small as the code is now")
@@ -111,9 +113,7 @@ func eachFile(t *testing.T, visit func(file string, text []byte)) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }
 
 func generated(text []byte) bool {
@@ -165,9 +165,7 @@ func readBudget(t *testing.T) map[string]size {
 func readLines(t *testing.T, file string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
 		if line := strings.TrimSpace(scanner.Text()); line != "" && !strings.HasPrefix(line, "#") {
 			lines = append(lines, line)
@@ -199,9 +197,7 @@ func writeBudget(t *testing.T, old, now map[string]size) {
 
 func writeFile(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
 // A package of many files has a doc.go that names each of them. testdata/undocumented.txt lists those that lack it.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 const module = "rivulet"
@@ -275,13 +275,9 @@ func TestOracleSharesNoCode(t *testing.T) {
 	}
 	packages := map[string]imports{}
 	for _, file := range files {
-		if err := readFile(root, file, packages); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, readFile(root, file, packages))
 	}
-	if diff := cmp.Diff(imports{"test/reference": true}, packages["infer"]); diff != "" {
-		t.Errorf("imports of %q (-want +got):\n%s", files, diff)
-	}
+	expect.Same(t, imports{"test/reference": true}, packages["infer"], "imports of %q", files)
 }
 
 // check returns the violations of the rules, sorted.
@@ -374,9 +370,7 @@ func readModule(t *testing.T, root fs.FS) map[string]imports {
 		}
 		return readFile(root, file, packages)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return packages
 }
 
@@ -448,7 +442,5 @@ func TestCheckFinds(t *testing.T) {
 		"trainer/fit imports serving",
 		"trainer/fit reaches serving (trainer/fit -> serving)",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("violations (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "violations")
 }

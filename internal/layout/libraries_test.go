@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // behindOneDoor lists libraries that one package and those below it import, and otherwise these files alone.
@@ -78,9 +80,7 @@ func TestLibrariesAreBehindOneDoor(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for library, rule := range behindOneDoor {
 		may := map[string]bool{}
 		for _, file := range rule.others {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // pathPackages are the packages on the way of a record.
@@ -39,18 +41,14 @@ func pathSources(t *testing.T) (all []source) {
 	t.Helper()
 	for _, folder := range pathPackages {
 		names, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, name := range names {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
 			files := token.NewFileSet()
 			file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			all = append(all, source{folder, folder + "/" + filepath.Base(name), files, file})
 		}
 	}
@@ -155,9 +153,7 @@ func (s) m(g func() error, n int) func() { return func() {} }
 func stop(c context.CancelFunc, d done) {}
 var v = func(func(int)) {}`
 	file, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	named := functionTypes(file)
 	named["context.CancelFunc"] = true
 	var got []string
@@ -198,9 +194,7 @@ func TestOneScreen(t *testing.T) {
 // TestFilesOfThePathAreOnTheMap wants a line for each file of the path in ARCHITECTURE.md, and no others.
 func TestFilesOfThePathAreOnTheMap(t *testing.T) {
 	page, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	missing := map[string]bool{}
 	for _, s := range pathSources(t) {
 		if !strings.HasSuffix(s.name, "/doc.go") {
@@ -226,9 +220,7 @@ func TestFilesOfThePathAreOnTheMap(t *testing.T) {
 // TestWorkaroundsAreTested wants every test that package kafka's doc names to be there.
 func TestWorkaroundsAreTested(t *testing.T) {
 	page, err := os.ReadFile("../../kafka/doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	folders := map[string]string{"consumer": "consumer", "check": "internal/check", "app": "internal/app", "": "kafka",
 		"wire": "kafka/wire"}
 	found := 0
@@ -254,14 +246,10 @@ func TestWorkaroundsAreTested(t *testing.T) {
 func declares(t *testing.T, folder, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if strings.Contains(string(text), "\nfunc "+name+"(") {
 			return true
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // clientsOfRedis are the types through which the compiler reaches the structs of go-redis' clients.
@@ -21,9 +23,7 @@ func TestFewPackagesNameTheClientsOfRedis(t *testing.T) {
 	found := map[string]bool{}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{.Dir}} {{join .GoFiles \" \"}}",
 		"rivulet/...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
 		pkg, dir := fields[0], fields[1]
@@ -33,9 +33,7 @@ func TestFewPackagesNameTheClientsOfRedis(t *testing.T) {
 		}
 		for _, name := range fields[2:] {
 			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for line := range strings.Lines(string(text)) {
 				if code, _, _ := strings.Cut(line, "//"); clientsOfRedis.MatchString(code) {
 					found[pkg] = true

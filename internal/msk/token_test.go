@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // The signatures are those of AWS' own signer, aws-sdk-go-v2/aws/signer/v4, for the same keys, region and time.
@@ -39,9 +40,7 @@ func TestLogin(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	l, err := NewLogin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	user, token, err := l.Credentials(t.Context())
 	if err != nil || user != "" || len(token) < 100 || l.Mechanism() != kafka.OAuthBearer {
 		t.Errorf("%q, %q, %v by %s", user, token, err, l.Mechanism())

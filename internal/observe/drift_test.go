@@ -12,6 +12,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/consumer/measure"
 	"rivulet/event"
+	"rivulet/test/expect"
 )
 
 // trained returns a reference of two classes; norms and counts are 1 to 10.
@@ -38,9 +39,7 @@ func like(version string, n int, shift float32) consumer.BatchStats {
 func observing(o *Observer, t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := o.Registry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := map[string]float64{}
 	for _, f := range families {
 		if name, ok := strings.CutPrefix(f.GetName(), namespace+"_window_"); ok {

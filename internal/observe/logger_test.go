@@ -12,14 +12,13 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/test/expect"
 )
 
 func TestNewLogger(t *testing.T) {
 	var out bytes.Buffer
 	logger, _, err := NewLogger("warn", "text", &out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logger.Info("below")
 	logger.Warn("above", "n", 3)
 	if got := out.String(); strings.Contains(got, "below") || !strings.Contains(got, "level=WARN msg=above n=3") {
@@ -57,9 +56,7 @@ func TestLinesOfTheLogAreBounded(t *testing.T) {
 				hostile := strings.Repeat(text, max(1, size/len(text)))
 				var out bytes.Buffer
 				log, _, err := NewLogger("debug", format, &out)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				NewJournal(log, nil).Batch(consumer.BatchStats{Name: hostile, Version: hostile, Delivered: &event.Batch{
 					DeadLetters: []event.DeadLetter{{Key: []byte(hostile), Reason: hostile, Detail: hostile,
 						Source: event.Source{Topic: hostile}}}}})

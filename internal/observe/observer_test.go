@@ -23,6 +23,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving/candidate"
+	"rivulet/test/expect"
 )
 
 // fakeClock moves only when the test moves it.
@@ -105,9 +106,7 @@ func observeAll(o *Observer) {
 func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 	o, _ := newTestObserver()
 	families, err := o.Registry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	there := map[string]bool{} // name and value of the label
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -126,9 +125,7 @@ func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 		found := 0
 		for _, file := range words.files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for _, constant := range regexp.MustCompile(`(?m)^\t`+words.constant+` += "(\w+)"`).FindAllStringSubmatch(
 				string(text), -1) {
 				found++
@@ -418,9 +415,7 @@ rivulet_skipped_records_total{kind="tombstone"} 0
 func rivuletMetrics(t *testing.T, o *Observer) []string {
 	t.Helper()
 	families, err := o.Registry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var names []string
 	for _, f := range families {
 		if strings.HasPrefix(f.GetName(), namespace) {
@@ -434,9 +429,7 @@ func TestHistograms(t *testing.T) {
 	o, _ := newTestObserver()
 	observeAll(o)
 	families, err := o.Registry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	type sums struct {
 		Count uint64
 		Sum   float64
@@ -469,18 +462,14 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds publish":  {1, 0.006},
 		"rivulet_stage_seconds commit":   {1, 0.009},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("histograms (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "histograms")
 }
 
 func TestNamesFollowTheConventions(t *testing.T) {
 	o, _ := newTestObserver()
 	observeAll(o)
 	problems, err := testutil.GatherAndLint(o.Registry(), rivuletMetrics(t, o)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -489,9 +478,7 @@ func TestNamesFollowTheConventions(t *testing.T) {
 // doc.go lists exactly the metrics that exist.
 func TestDocListsTheMetrics(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	listed := regexp.MustCompile(`rivulet_\w+`).FindAllString(string(doc), -1)
 	slices.Sort(listed)
 	o, _ := newTestObserver()
@@ -505,9 +492,7 @@ func TestDocListsTheMetrics(t *testing.T) {
 func lags(t *testing.T, o *Observer) map[string]float64 {
 	t.Helper()
 	families, err := o.Registry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -529,13 +514,9 @@ func TestLagOfOtherMembersPartitionsIsForgotten(t *testing.T) {
 	o.Rebalance([]kafka.TopicPartition{p(1), p(2)})
 	o.Lag(p(0), 7) // late
 	o.Lag(p(2), 8)
-	if diff := cmp.Diff(map[string]float64{"2": 8}, lags(t, o)); diff != "" {
-		t.Errorf("lag by partition (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]float64{"2": 8}, lags(t, o), "lag by partition")
 	o.Lag(p(1), 0)
-	if diff := cmp.Diff(map[string]float64{"1": 0, "2": 8}, lags(t, o)); diff != "" {
-		t.Errorf("lag by partition (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]float64{"1": 0, "2": 8}, lags(t, o), "lag by partition")
 }
 
 // Without an artifact there is no info, and without a cache there are no cache metrics.

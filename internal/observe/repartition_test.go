@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/repartition"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // A consumer that also repartitions other topics is ready when both groups are joined and neither stands, and the lag
@@ -34,9 +34,7 @@ func TestRepartition(t *testing.T) {
 	r.Lag(accounts, 5)
 	o.Rebalance([]kafka.TopicPartition{arrivals})
 	o.Lag(arrivals, 4)
-	if diff := cmp.Diff(map[string]float64{"1": 4, "2": 5}, lags(t, o)); diff != "" {
-		t.Errorf("lag by partition (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]float64{"1": 4, "2": 5}, lags(t, o), "lag by partition")
 	stats := repartition.Stats{DeadLetters: []string{event.ReasonUnparsable}, Dropped: []string{kafka.RefusedRecord},
 		Times: []time.Time{clock.now}, At: clock.now}
 	stats.Outcomes[repartition.Edge], stats.Outcomes[repartition.DeadLetter] = 7, 1

@@ -17,6 +17,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -102,9 +103,7 @@ func TestHandler(t *testing.T) {
 func TestServe(t *testing.T) {
 	o, _ := newTestObserver()
 	listener, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
@@ -112,14 +111,10 @@ func TestServe(t *testing.T) {
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz",
 		http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "ok\n" {
 		t.Errorf("got %q, %v", body, err)
 	}

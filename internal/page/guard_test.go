@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 func TestEveryRequestIsGuarded(t *testing.T) {
@@ -101,9 +103,7 @@ func TestALargeBodyIsRefused(t *testing.T) {
 // What comes from outside is never markup: the modules know no innerHTML and its like.
 func TestModulesWriteNoMarkup(t *testing.T) {
 	entries, err := static.ReadDir("static")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	modules := 0
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".js") {
@@ -111,9 +111,7 @@ func TestModulesWriteNoMarkup(t *testing.T) {
 		}
 		modules++
 		text, err := static.ReadFile("static/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, word := range []string{".innerHTML", ".outerHTML", "insertAdjacentHTML", "document.write", "DOMParser",
 			"eval(", "new Function", "createContextualFragment", "http://", "https://"} {
 			if strings.Contains(strings.ReplaceAll(string(text), `"http://www.w3.org/2000/svg"`, ""), word) {

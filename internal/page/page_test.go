@@ -31,6 +31,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/serving/candidate"
+	"rivulet/test/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -110,13 +111,9 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	var err error
 	b.kafka, err = devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 2, "predictions": 2,
 		"dead": 1, "labels": 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	client, err := kafka.Connect(kafka.Options{Brokers: b.kafka.Addrs(), MetadataTTL: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() {
 		client.Close()
 		b.kafka.Close()
@@ -125,14 +122,10 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		t.Fatal(err)
 	}
 	bundle := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	if err := bundle.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, bundle.Seal())
 	b.ids = bundle.Mapping.IDs
 	v, _, err := serving.New(bundle, mapping.FromArtifact(bundle.Mapping), serving.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute,
 		Versions:     pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
@@ -320,15 +313,11 @@ func TestAPageCopesWithWhatIsMissing(t *testing.T) {
 	b.await("Redis is back", func() bool {
 		return get[Versions](b, "/api/versions").Status.last("redis: versions") == nil
 	})
-	if err := b.kafka.Cluster.DeleteTopic("predictions"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.DeleteTopic("predictions"))
 	b.await("the topic is said to be gone", func() bool {
 		return get[Stream](b, "/api/stream").Status.last("kafka: topic predictions") != nil
 	})
-	if err := b.kafka.Cluster.CreateTopic("predictions", 2, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.kafka.Cluster.CreateTopic("predictions", 2, nil))
 	b.predict(prediction("new", 0, "v2", event.Source{Topic: "arrivals"}))
 	b.await("the new topic is read, and said to be new", func() bool {
 		s := get[Stream](b, "/api/stream")
@@ -409,9 +398,7 @@ func TestActivatingSaysWhatItExpects(t *testing.T) {
 		len(without.redis.asked) > 0 {
 		t.Errorf("without credentials: status %d", w.Code)
 	}
-	if err := without.page.list(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, without.page.list(t.Context()))
 	if v := get[Versions](without, "/api/versions"); v.CanActivate || v.Current != "old" || len(v.Versions) != 2 ||
 		v.Versions[0].Version != "new" {
 		t.Errorf("versions are %+v", v)
@@ -444,9 +431,7 @@ func TestCandidatesAreShownBesideCurrent(t *testing.T) {
 		{Version: "new", State: serving.Complete}}
 	list := func() []CandidateView {
 		t.Helper()
-		if err := b.page.list(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.page.list(t.Context()))
 		return get[Versions](b, "/api/versions").Candidates
 	}
 	if c := list(); len(c) > 0 {
@@ -479,9 +464,7 @@ func TestLabelsGiveAccuracyByVersion(t *testing.T) {
 	for _, l := range []event.Label{{ID: "right", Class: 1}, {ID: "wrong", Class: event.ByName, ClassName: "c1"},
 		{ID: "nobody", Class: 1}} {
 		value, err := (eventjson.Codec{}).AppendLabel(nil, &l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		b.send("labels", kafka.Record{Value: value})
 	}
 	b.await("accuracy", func() bool {

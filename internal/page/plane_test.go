@@ -13,6 +13,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // withMap is a version with S in the plane.
@@ -30,13 +31,9 @@ func withMap(t *testing.T, ids bool) *serving.Version {
 		}
 	}
 	b.Map = m
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return v
 }
 
@@ -71,9 +68,7 @@ func TestArrivalsLightUpWhereTheyAttach(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Versions = pinnedVersion{v} })
 	b.start()
 	rows := make([]attach.Row, 1)
-	if err := v.Rows(t.Context(), b.ids[:1], rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, v.Rows(t.Context(), b.ids[:1], rows))
 	x, y, ok := middle(rows, v.Map().XY.Data)
 	if !ok {
 		t.Fatalf("%s has no row", b.ids[0])

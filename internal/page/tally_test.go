@@ -15,6 +15,7 @@ import (
 	"rivulet/event/form"
 	eventjson "rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -200,9 +201,7 @@ func TestFormsOfPredictions(t *testing.T) {
 	for _, name := range []string{"json", "avro", "protobuf"} {
 		codec, _ := form.Lookup(name)
 		value, err := codec.AppendPrediction(nil, &p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		framed := form.AppendConfluentHead(nil, 7)
 		if name == "protobuf" {
 			framed = append(framed, 0)

@@ -23,6 +23,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/schema"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
@@ -87,9 +88,7 @@ func trainModels(t *testing.T, d *dataset.Dataset, models ...string) *trainer.Ou
 	o := options()
 	o.Models = models
 	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), quiet{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return out
 }
 
@@ -102,9 +101,7 @@ func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 			"memory": func() (*trainer.Outcome, error) { return train(t, data(t)), nil },
 		}
 		disk, err := local.Open(solved.Functions, t.TempDir(), 64<<20, quiet{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for engine, e := range map[string]stage.Engine{"stages": local.NewMemory(solved.Functions, quiet{}), "disk": disk} {
 			engines[engine] = func() (*trainer.Outcome, error) {
 				rows, err := trainer.StagedOf(data(t), options())
@@ -116,9 +113,7 @@ func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 		}
 		for engine, run := range engines {
 			out, err := run()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			roles := map[string]int{}
 			edges, values := 0, 0
 			for _, a := range out.Answers {
@@ -260,14 +255,10 @@ func typedNodes(t *testing.T) *dataset.Dataset {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"users.csv": users, "items.csv": items, "edges.csv": edges,
 		"data.yaml": "nodes: {user: users.csv, item: items.csv}\nedges: edges.csv\nedge_type: kind\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	d, err := dataset.Open(dir, dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -305,9 +296,7 @@ func TestConsumersReadTypesOfNodes(t *testing.T) {
 func TestConsumersReadTypesOfNodesOfLinks(t *testing.T) {
 	d := typedNodes(t)
 	d.By, d.Relations = nil, nil
-	if err := d.AsLinks(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.AsLinks())
 	of := trainModels(t, d, "sgc")
 	if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {
 		t.Error(err)
@@ -359,14 +348,10 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	}
 	r := refusals{}
 	version, err := serve(out.Bundle, out.Answers[at:at+1], standard, &r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	a := arrival(&out.Answers[at])
 	value, err := json.Codec{}.AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	sink := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: sink, Mode: consumer.Node,
 		Limits: standard, Output: consumer.Output{Logits: true}})
@@ -406,9 +391,7 @@ func linked(t *testing.T) *dataset.Dataset {
 	for i, y := range d.Labels {
 		d.Candidates[i] = y == 0
 	}
-	if err := d.AsLinks(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.AsLinks())
 	return d
 }
 
@@ -424,16 +407,12 @@ func TestConsumersPredictLinks(t *testing.T) {
 	}
 	r := refusals{}
 	version, err := serve(out.Bundle, out.Answers, standard, &r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var records []kafka.Record
 	for k := range out.Answers {
 		a := arrival(&out.Answers[k])
 		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		records = append(records, kafka.Record{Key: []byte("k"), Value: value})
 	}
 	const most = 7
@@ -498,9 +477,7 @@ func TestAnotherAnswerIsAnError(t *testing.T) {
 				other.Columns[0].Numbers[k] += 5
 			}
 			s, err := schema.Fit(other.Columns, other.Train, schema.FitOptions{MinCount: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			out.Bundle.Schema = s
 		}, []string{`node "`, "features[0] is ", " at a consumer and ", " at the trainer"}},
 		"no schema": {named, func(out *trainer.Outcome) { out.Bundle.Schema = nil }, []string{`node "`, "schema"}},

@@ -15,6 +15,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // severalLabels returns a data set with the class of each node and a second label.
@@ -57,22 +58,16 @@ func TestConsumersPredictLabels(t *testing.T) {
 	}
 	version, _, err := serving.New(out.Bundle, rows, serving.Options{Coverage: 0.5,
 		Capabilities: []string{target.TopK, target.Probabilities, target.Avro, target.LabelsTopic}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	sink := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: pinned{version}, Deliverer: sink,
 		Mode: consumer.Node, Limits: standard, Output: consumer.Output{Probabilities: true, TopK: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	in := consumer.Intake{Name: "some"}
 	for k := range out.Answers {
 		a := arrival(&out.Answers[k])
 		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		in.Records = append(in.Records, kafka.Record{Key: []byte("k"), Value: value})
 	}
 	if err := pipeline.Process(t.Context(), in); err != nil || len(sink.records) != len(out.Answers) {

@@ -10,19 +10,16 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // small returns a generated data set with dense features and its own copies of what tests change.
 func small(t *testing.T) *dataset.Dataset {
 	t.Helper()
 	g, err := generate.Scaled("small", 400)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	x := graph.NewDense(d.Nodes(), d.X.Cols())
 	for i := range x.Rows {
 		d.X.Each(i, func(c int, v float32) { x.Row(i)[c] = v })

@@ -15,6 +15,7 @@ import (
 
 	"rivulet/event"
 	eventavro "rivulet/event/avro"
+	"rivulet/test/expect"
 )
 
 // The worst schemas: a few bytes of a record, or none, name a long word. The text of a record is bounded all the same,
@@ -73,9 +74,7 @@ func TestTextOfARecordIsBounded(t *testing.T) {
 				}
 			}
 			decoder, err := compile(t.Context(), tc.schema, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			text, err := decoder.AppendJSON(nil, tc.record)
@@ -98,9 +97,7 @@ func TestTextWithinItsBound(t *testing.T) {
 	decoder, err := compile(t.Context(), sr.Schema{Type: sr.TypeProtobuf,
 		Schema: `syntax = "proto3"; message M { repeated I e = 2; }
 		message I { int32 number_of_clicks = 1; }`}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	field := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), []byte{8, 1})
 	record := append([]byte{0}, bytes.Repeat(field, 1000)...)
 	if text, err := decoder.AppendJSON(nil, record); err != nil || len(text) < 5*len(record) {

@@ -13,6 +13,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/protobuf"
+	"rivulet/test/expect"
 )
 
 // one is a registry of one schema.
@@ -60,9 +61,7 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 	records := map[string]map[string][]byte{"json": json}
 	for _, preset := range []string{form.PresetDebezium, form.PresetConnect, form.PresetCloudEvents} {
 		m, err := form.NewMapping(form.MappingOptions{Preset: preset})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		forms[preset], records[preset] = form.Reader{Mapping: m}, map[string][]byte{}
 		for name, record := range json {
 			records[preset][name] = record
@@ -84,9 +83,7 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 	}
 	schema := func(name string, s sr.Schema, all map[string][]byte) {
 		w, err := compile(t.Context(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		forms[name] = form.Reader{Schemas: one{w}, Confluent: true}
 		for what, record := range all {
 			all[what] = append(form.AppendConfluentHead(nil, 1), record...)

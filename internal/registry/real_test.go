@@ -16,6 +16,7 @@ import (
 	"rivulet/event/avro"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/test/expect"
 )
 
 // registryVariable names the address of a real registry, in which tests use subjects of their own.
@@ -30,9 +31,7 @@ func started(t *testing.T) (r *Registry, client *sr.Client, suffix string) {
 		t.Skip(registryVariable + " is not set to the address of a registry for tests")
 	}
 	r, err := New(Options{URLs: []string{url}, Timeout: 30 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if client, err = sr.NewClient(sr.URLs(url)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,31 +49,21 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 		}
 		return made.ID
 	}
-	if err := r.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Ping(t.Context()))
 	inAvro, err := avro.Codec{}.AppendArrival(nil, &arrival)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got, err := read(t, r, create("avro", sr.Schema{Schema: event.ArrivalAvro}), inAvro)
 	same(t, got, err)
 
 	inJSON, err := json.Codec{}.AppendArrival(nil, &arrival)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got, err = read(t, r, create("json", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
 	same(t, got, err)
 
 	inProtobuf, err := protobuf.Codec{}.AppendArrival([]byte{0}, &arrival)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ours, err := os.ReadFile("../../event/schema/arrival.proto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got, err = read(t, r, create("protobuf", sr.Schema{Schema: string(ours), Type: sr.TypeProtobuf}), inProtobuf)
 	same(t, got, err)
 
@@ -114,9 +103,7 @@ func TestOutputOfARealRegistry(t *testing.T) {
 	for _, form := range []string{"avro", "protobuf", "json"} {
 		topic := form + suffix
 		looked, err := r.Output(form, topic, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var permanent Permanent
 		if err := looked.Resolve(t.Context()); !errors.As(err, &permanent) {
 			t.Errorf("%s: a schema that nobody registered: %v, want a permanent error", form, err)
@@ -129,9 +116,7 @@ func TestOutputOfARealRegistry(t *testing.T) {
 			t.Fatalf("%s: %v", form, err)
 		}
 		data, err := looked.AppendPrediction(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		id := int(binary.BigEndian.Uint32(data[1:]))
 		back, err := client.SchemaByID(t.Context(), id)
 		if err != nil || back.Type != looked.schema.Type || !bytes.Equal(looked.head, made.head) {
@@ -162,9 +147,7 @@ func TestIncompatibleWithARealRegistry(t *testing.T) {
 		t.Fatal(level[0].Err)
 	}
 	out, err := r.Output("avro", "old"+suffix, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var permanent Permanent
 	if err := out.Resolve(t.Context()); !errors.As(err, &permanent) {
 		t.Errorf("%v, want a permanent error", err)

@@ -22,6 +22,7 @@ import (
 	"rivulet/event/avro"
 	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 )
 
 var arrival = event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2.5}}, Edges: []string{"a"}}
@@ -36,25 +37,19 @@ func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) 
 	server.Intercept(func(http.ResponseWriter, *http.Request) bool { asked.Add(1); return false })
 	o.URLs = []string{server.URL()}
 	r, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return server, r, asked
 }
 
 func learn(t *testing.T, r *Registry, id int) {
 	t.Helper()
-	if err := r.Learn(t.Context(), uint32(id)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Learn(t.Context(), uint32(id)))
 }
 
 func register(t *testing.T, server *srfake.Registry, subject string, s sr.Schema) int {
 	t.Helper()
 	id, _, err := server.RegisterSchema(subject, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return id
 }
 
@@ -86,9 +81,7 @@ message Other { string x = 1; message Click { string id = 7; repeated double fea
 func TestSchemas(t *testing.T) {
 	server, r, asked := fake(t, Options{})
 	ours, err := avro.Codec{}.AppendArrival(nil, &arrival)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	id := register(t, server, "arrivals-value", sr.Schema{Schema: event.ArrivalAvro})
 	got, err := read(t, r, id, ours)
 	same(t, got, err)
@@ -230,9 +223,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 			server := httptest.NewServer(answer)
 			defer server.Close()
 			r, err := New(Options{URLs: []string{server.URL}, Timeout: 100 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if err := r.Learn(t.Context(), 1); err == nil || r.known(numbered(1)) {
 				t.Errorf("%v, known %v, want an error and nothing learnt", err, r.known(numbered(1)))
 			}
@@ -271,9 +262,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	r, err := New(Options{URLs: []string{server.URL}, Login: login{}, TLS: &tls.Config{RootCAs: pool}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	err = r.Learn(t.Context(), 1)
 	if err == nil || strings.Contains(err.Error(), "geheim") || seen.Load() != 1 || elsewhere.Load() != 0 {
 		t.Errorf("%v; %d requests with the login, %d elsewhere", err, seen.Load(), elsewhere.Load())
@@ -284,9 +273,7 @@ func TestOutput(t *testing.T) {
 	for _, name := range []string{"avro", "protobuf", "json"} {
 		server, r, _ := fake(t, Options{})
 		looked, err := r.Output(name, "predictions", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var permanent Permanent
 		if err := looked.Resolve(t.Context()); !errors.As(err, &permanent) {
 			t.Errorf("%s: a schema that nobody registered: %v, want a permanent error", name, err)
@@ -306,9 +293,7 @@ func TestOutput(t *testing.T) {
 		}
 		want := event.Prediction{ID: "n", Class: 3, Probability: 0.5, Artifact: "v1", Source: event.Source{Topic: "a"}}
 		data, err := looked.AppendPrediction(nil, &want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if again, _ := made.AppendPrediction(nil, &want); !bytes.Equal(again, data) || data[0] != 0 {
 			t.Errorf("%s: % x and % x", name, data, again)
 		}
@@ -326,9 +311,7 @@ func TestOutput(t *testing.T) {
 func FuzzProtobufOfOthers(f *testing.F) {
 	written, err := parseProtobuf(context.Background(),
 		strings.Replace(strings.Replace(foreign, `import "common.proto";`, "", 1), "Unit unit = 4;", "Click in = 4;", 1), nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, err)
 	f.Add([]byte{4, 0, 0, 0x3a, 1, 'n'})
 	f.Add([]byte{0, 10, 1, 'x'})
 	f.Fuzz(func(t *testing.T, data []byte) {

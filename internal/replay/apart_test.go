@@ -18,27 +18,22 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // Arrivals whose edges come apart say how many they have, and together with these have the edges that they had, under
 // one key; the records are mixed.
 func TestEdgesApart(t *testing.T) {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	client, err := kafka.Connect(kafka.Options{Brokers: k.Addrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	want := map[string][]event.Edge{}
 	for n, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		sink, err := NewTopic(client, "arrivals", "", slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		sink.In(codec)
 		sink.Apart(rand.New(rand.NewPCG(1, uint64(n))), nil)
 		var arrivals []event.Arrival
@@ -62,14 +57,10 @@ func TestEdgesApart(t *testing.T) {
 			}
 			arrivals = append(arrivals, a)
 		}
-		if err := sink.Send(t.Context(), arrivals); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, sink.Send(t.Context(), arrivals))
 	}
 	reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: "arrivals"}, retry.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	forms, got, nodes, early := form.Reader{}, map[string][]event.Edge{}, map[string]bool{}, 0
 	_, err = reader.ToEnd(t.Context(), nil, func(r kafka.Record) error {
 		var e event.Edge
@@ -92,9 +83,7 @@ func TestEdgesApart(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, edges := range got {
 		slices.SortFunc(edges, byNeighbour)
 	}
@@ -109,21 +98,15 @@ func TestEdgesApart(t *testing.T) {
 // Edges on a topic of their own are rows of a table: without a key, and an edge between two arrivals once.
 func TestEdgesOfATable(t *testing.T) {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"accounts": 2, "transfers": 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer k.Close()
 	client, err := kafka.Connect(kafka.Options{Brokers: k.Addrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	var sinks []*Topic
 	for _, name := range []string{"accounts", "transfers"} {
 		sink, err := NewTopic(client, name, "", slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		sinks = append(sinks, sink)
 	}
 	sinks[0].Apart(rand.New(rand.NewPCG(1, 2)), sinks[1])
@@ -133,17 +116,13 @@ func TestEdgesOfATable(t *testing.T) {
 		{{ID: "c", Features: features, Edges: []string{"a"}, Incoming: []string{"b"}},
 			{ID: "d", Features: features, Edges: []string{"a"}, Incoming: []string{"a"}}}, // two edges
 	} {
-		if err := sinks[0].Send(t.Context(), sent); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, sinks[0].Send(t.Context(), sent))
 	}
 	var got []string
 	counts := map[string]int{}
 	for _, topic := range []string{"accounts", "transfers"} {
 		reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		_, err = reader.ToEnd(t.Context(), nil, func(r kafka.Record) error {
 			var e event.Edge
 			if is, err := (&form.Reader{}).Edge(r.Headers, r.Value, &e); is {
@@ -157,17 +136,13 @@ func TestEdgesOfATable(t *testing.T) {
 			counts[a.ID] = a.EdgeCount
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	slices.Sort(got)
 	if want := []string{"a-b", "a-d", "a-t1", "b-c", "c-a", "d-a"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if diff := cmp.Diff(map[string]int{"a": 2, "b": 1, "c": 2, "d": 2}, counts); diff != "" {
-		t.Errorf("edge_count (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]int{"a": 2, "b": 1, "c": 2, "d": 2}, counts, "edge_count")
 }
 
 // byNeighbour orders the edges of an arrival by the neighbour.

@@ -11,6 +11,7 @@ import (
 	"rivulet/event/protobuf"
 	"rivulet/graph"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // A data set with columns is replayed by name, and a schema makes the rows of it that it makes of the table.
@@ -20,27 +21,17 @@ func TestNodesWithColumnsAreReplayedByName(t *testing.T) {
 			{Name: "c", Type: schema.Text, Texts: []string{"x", "y"}}}}
 	s, err := schema.Fit(d.Columns, []int32{0, 1}, schema.FitOptions{MinCount: 1,
 		Kinds: map[string]string{"c": "category"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	table, err := s.EncodeColumns(d.Columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	stream := TestNodes(d)
 	a := stream.Arrival(0, time.Unix(0, 0))
 	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		record, err := codec.AppendArrival(nil, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var got event.Arrival
-		if err := codec.DecodeArrival(record, &got); err != nil {
-			t.Fatal(err)
-		}
-		if err := got.Features.Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, codec.DecodeArrival(record, &got))
+		expect.OK(t, got.Features.Encode(s))
 		if want := table.Dense[s.Width():]; got.ID != "b" || !slices.Equal(got.Features.Values, want) {
 			t.Errorf("%s: %v, want %v", codec.ContentType(), got.Features.Values, want)
 		}

@@ -14,6 +14,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // four is a path 0–1–2–3 whose nodes 2 and 3 are test nodes.
@@ -48,17 +49,13 @@ func TestLinesAreArrivals(t *testing.T) {
 			lines := bufio.NewScanner(&out)
 			lines.Scan()
 			var got event.Arrival
-			if err := (json.Codec{}).DecodeArrival(lines.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, (json.Codec{}).DecodeArrival(lines.Bytes(), &got))
 			if got.Time.IsZero() {
 				t.Error("the arrival has no time")
 			}
 			got.Time = time.Time{}
 			want := event.Arrival{ID: "c", Features: test.want, Edges: []string{"b", "d"}}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("first arrival (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, got, "first arrival")
 		})
 	}
 }
@@ -81,12 +78,8 @@ func TestRateSpacesArrivals(t *testing.T) {
 	_, err := Replay(t.Context(), TestNodes(four(sparse())), &s, Options{Rate: 10, Chunk: 10,
 		Now:   func() time.Time { return now },
 		Sleep: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]int{1, 1}, s.sizes); diff != "" {
-		t.Errorf("sizes of chunks (-want +got):\n%s", diff)
-	}
+	expect.OK(t, err)
+	expect.Same(t, []int{1, 1}, s.sizes, "sizes of chunks")
 	if took := now.Sub(start); took < 100*time.Millisecond || took > 110*time.Millisecond {
 		t.Errorf("the second arrival came after %v at 10 a second", took)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/test/expect"
 )
 
 // sampled and unsampled are values of the header traceparent.
@@ -44,15 +45,11 @@ func collect(t *testing.T, share float64, batches ...consumer.BatchStats) (all [
 	defer collector.Close()
 	t.Setenv(headersVariable, "x=y, authorization=Bearer%20a%2Cb")
 	tracer, err := New(t.Context(), Options{Endpoint: collector.URL, Share: share, Service: "test", Version: "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, b := range batches {
 		tracer.Batch(b)
 	}
-	if err := tracer.Close(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tracer.Close(t.Context(), time.Minute))
 	close(received)
 	for some := range received {
 		all = append(all, some...)
@@ -123,9 +120,7 @@ func TestRefusedSpans(t *testing.T) {
 	told := make(chan error, 10)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { told <- err }))
 	tracer, err := New(t.Context(), Options{Endpoint: collector.URL, Share: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	tracer.Batch(batch("a"))
 	if err := tracer.Close(t.Context(), time.Minute); err != nil {
 		told <- err

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/test/expect"
 )
 
 func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
@@ -13,9 +15,7 @@ func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
 	b.Saw(map[string]int{"arrivals": 4})
 	b.Ask(time.Now(), time.Second)
 	seen, err := b.UserData()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	member := func(id, data string) kafkago.GroupMember {
 		return kafkago.GroupMember{ID: id, Topics: []string{"arrivals"}, UserData: []byte(data)}
 	}

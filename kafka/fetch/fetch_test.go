@@ -15,6 +15,7 @@ import (
 
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
+	"rivulet/test/expect"
 )
 
 // broker answers requests as Kafka does: at once where a partition has records, else after the request's wait.
@@ -302,15 +303,11 @@ func TestPartitionsOfMovedLeadersTakeTurns(t *testing.T) {
 		var taken []func()
 		for range connections {
 			done, err := f.Beside(ctx, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			taken = append(taken, done)
 		}
 		other, err := f.Beside(ctx, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		other()
 		within, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()

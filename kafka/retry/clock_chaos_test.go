@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"rivulet/test/expect"
 )
 
 // The clock of a build for test/chaos is ahead by what the file says, from soon after it is written.
@@ -20,9 +22,7 @@ func TestSteppedClock(t *testing.T) {
 		t.Error("the clock is stepped without a file")
 	}
 	for _, ahead := range []time.Duration{2 * time.Hour, -90 * time.Minute, 0} {
-		if err := os.WriteFile(path, []byte(ahead.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(ahead.String()), 0o600))
 		for begin := time.Now(); !near(ahead); time.Sleep(5 * time.Millisecond) {
 			if time.Since(begin) > time.Minute {
 				t.Fatalf("the clock is not ahead by %v", ahead)

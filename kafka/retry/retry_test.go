@@ -11,6 +11,8 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"rivulet/test/expect"
 )
 
 // hasty is a clock whose timers fire at once; it keeps how long they should have taken.
@@ -28,14 +30,10 @@ func TestPausesDoubleAndAreSpread(t *testing.T) {
 	clock := &hasty{}
 	a := Patience{Clock: clock}.Outage("it").Attempts()
 	for range 10 {
-		if err := a.Failed(t.Context(), io.EOF); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, a.Failed(t.Context(), io.EOF))
 	}
 	a.Over()
-	if err := a.Failed(t.Context(), io.EOF); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, a.Failed(t.Context(), io.EOF))
 	for i, ms := range []int{50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 50} {
 		if most := time.Duration(ms) * time.Millisecond; clock.pauses[i] < most/2 || clock.pauses[i] > most {
 			t.Errorf("pause %d is %v, want %v to %v", i, clock.pauses[i], most/2, most)
@@ -53,9 +51,7 @@ func TestAnOutageIsSaidOnce(t *testing.T) {
 	a, b := o.Attempts(), o.Attempts()
 	for range 3 {
 		for _, attempts := range []*Attempts{a, b} {
-			if err := attempts.Failed(t.Context(), io.EOF); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, attempts.Failed(t.Context(), io.EOF))
 		}
 	}
 	a.Over()
@@ -84,9 +80,7 @@ func TestALongOutageIsSaidAgain(t *testing.T) {
 	a, b := o.Attempts(), o.Attempts()
 	for range 4 { // each moves the clock by 22 s
 		for _, attempts := range []*Attempts{a, b} {
-			if err := attempts.Failed(t.Context(), io.EOF); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, attempts.Failed(t.Context(), io.EOF))
 		}
 	}
 	a.Over()

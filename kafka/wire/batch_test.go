@@ -14,6 +14,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
+
+	"rivulet/test/expect"
 )
 
 type plainRecord struct {
@@ -23,7 +25,7 @@ type plainRecord struct {
 }
 
 // decode reads a record set with kafka-go, which checks the checksum.
-func decode(t interface{ Fatal(...any) }, wire []byte) (out []plainRecord) {
+func decode(t expect.T, wire []byte) (out []plainRecord) {
 	var set protocol.RecordSet
 	if _, err := set.ReadFrom(bytes.NewReader(wire)); err != nil {
 		t.Fatal(err)
@@ -33,9 +35,7 @@ func decode(t interface{ Fatal(...any) }, wire []byte) (out []plainRecord) {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		p := plainRecord{Stamp: r.Time.UnixMilli()}
 		if p.Key, err = protocol.ReadAll(r.Key); err != nil {
 			t.Fatal(err)
@@ -77,14 +77,10 @@ func TestRecordBatchProperty(t *testing.T) {
 			b.Sign(1<<40+7, 258, 1<<30+1)
 		}
 		wire, err := b.Finish(compression)
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.OK(r, err)
 		if signed {
 			var header kmsg.RecordBatch
-			if err := header.ReadFrom(wire[4:]); err != nil {
-				r.Fatal(err)
-			}
+			expect.OK(r, header.ReadFrom(wire[4:]))
 			if header.Attributes != 1<<4|int16(compression) || header.ProducerID != 1<<40+7 || header.ProducerEpoch != 258 ||
 				header.FirstSequence != 1<<30+1 || header.NumRecords != int32(len(want)) ||
 				header.LastOffsetDelta != int32(len(want))-1 {

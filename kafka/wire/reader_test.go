@@ -20,6 +20,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/test/expect"
 )
 
 // written is a batch of records that begins at an offset.
@@ -30,9 +32,7 @@ func written(t testing.TB, first int64, codec kafkago.Compression, records ...Re
 		b.Append(r.Key, r.Value, r.Headers, r.Time, 0)
 	}
 	data, err := b.Finish(codec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	data = data[4:]
 	binary.BigEndian.PutUint64(data, uint64(first)) // not under the checksum
 	return data
@@ -71,9 +71,7 @@ func readAll(t testing.TB, b *Reader, next int64) (out []Record, after int64) {
 	t.Helper()
 	for !b.Done() {
 		records, at, err := b.Read(next)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out, next = append(out, records...), at
 	}
 	return out, next
@@ -150,9 +148,7 @@ func zstdOf(t testing.TB, write func(w io.Writer) error) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return out.Bytes()
 }
 
@@ -214,9 +210,7 @@ func TestALargeRecordDoesNotHideItsBatch(t *testing.T) {
 		data := written(t, 0, codec, Record{Value: []byte("a")}, large, manyHeaders, longKey, Record{Value: []byte("b")})
 		got, _ := readAll(t, opened(1000, data), 0)
 		want := []string{"0 a", "1-1 too large large", "2 headers", "3-3 too large ", "4 b"}
-		if diff := cmp.Diff(want, toldOf(got)); diff != "" {
-			t.Errorf("codec %d (-want +got):\n%s", codec, diff)
-		}
+		expect.Same(t, want, toldOf(got), "codec %d", codec)
 		if len(got) == 5 && len(got[2].Headers) != 100 {
 			t.Errorf("codec %d: %d headers, want 100", codec, len(got[2].Headers))
 		}
@@ -243,9 +237,7 @@ func TestExpansion(t *testing.T) {
 			packed, next, all, read := len(b.rest), int64(0), 0, 0
 			for !b.Done() {
 				got, after, err := b.Read(next)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				size := 0
 				for _, r := range got {
 					size += int(unsafe.Sizeof(r)) + len(r.Value) + headerMemory*len(r.Headers)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"rivulet/test/expect"
 )
 
 // Batches made anew hold the records of the one before, in order, each with its place.
@@ -33,9 +35,7 @@ func TestRewrittenBatchesProperty(t *testing.T) {
 					r.Fatalf("a part has %d bytes of %d and %d records", len(parts[i].buf), limit, parts[i].Count())
 				}
 				wire, err := parts[i].Finish(0)
-				if err != nil {
-					r.Fatal(err)
-				}
+				expect.OK(r, err)
 				got, at = append(got, decode(r, wire)...), append(at, parts[i].places...)
 			}
 			if diff := cmp.Diff(want, got); diff != "" || !slices.Equal(at, places) {
@@ -68,9 +68,7 @@ func TestBatchBytesAreExact(t *testing.T) {
 		b := NewBatch(Batch{})
 		b.Append(rec.Key, rec.Value, rec.Headers, time.UnixMilli(1<<40), 0)
 		wire, err := b.Finish(0)
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.OK(r, err)
 		if got := rec.BatchBytes(); got != len(wire)-4 { // without the size before it
 			r.Fatalf("BatchBytes is %d, the batch has %d bytes", got, len(wire)-4)
 		}

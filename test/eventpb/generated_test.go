@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/bufbuild/protocompile"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/cmd/protoc-gen-go/internal_gengo"
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/pluginpb"
+
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write the generated files anew")
@@ -27,17 +28,11 @@ var sources = []string{"event/schema/arrival.proto", "event/schema/prediction.pr
 func TestGenerated(t *testing.T) {
 	for name, want := range generate(t) {
 		if *update {
-			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(name, []byte(want), 0o644))
 		}
 		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s is stale; run go generate ./test/eventpb (-want +got):\n%s", name, diff)
-		}
+		expect.OK(t, err)
+		expect.Same(t, want, string(got), "%s is stale; run go generate ./test/eventpb", name)
 	}
 }
 
@@ -49,9 +44,7 @@ func generate(t *testing.T) map[string]string {
 		SourceInfoMode: protocompile.SourceInfoStandard, // the comments
 	}
 	compiled, err := compiler.Compile(t.Context(), sources...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: sources,
 		ProtoFile: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(
 			timestamppb.File_google_protobuf_timestamp_proto)}}
@@ -59,9 +52,7 @@ func generate(t *testing.T) map[string]string {
 		request.ProtoFile = append(request.ProtoFile, protodesc.ToFileDescriptorProto(file))
 	}
 	plugin, err := protogen.Options{}.New(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, file := range plugin.Files {
 		if file.Generate {
 			internal_gengo.GenerateFile(plugin, file)

@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rivulet/test/expect"
 )
 
 // listener notes the values of produced records, and stops requests or responses with a certain value.
@@ -55,14 +57,10 @@ func (l *listener) set(requests, responses bool) {
 // response, it is.
 func TestTap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "topic"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer cluster.Close()
 	proxy, err := NewProxy(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer proxy.Close()
 	tap := &listener{t: t}
 	proxy.ServeTapped(t.Context(), cluster.ListenAddrs()[0], tap)
@@ -73,9 +71,7 @@ func TestTap(t *testing.T) {
 			kgo.Dialer(func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
 			}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		defer client.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
@@ -110,9 +106,7 @@ func TestTap(t *testing.T) {
 		defer tap.mu.Unlock()
 		stored = append(stored, string(r.Value))
 	}, kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics("topic"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer stop()
 	tap.mu.Unlock()
 	err = Await(t.Context(), time.Minute, "the record whose response was stopped is in the log", func() bool {

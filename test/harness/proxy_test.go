@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"rivulet/test/expect"
 )
 
 // echo runs a server that sends every line back.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -37,9 +37,7 @@ func echo(t *testing.T) string {
 func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, bufio.NewReader(c)
 }
@@ -48,9 +46,7 @@ func TestProxy(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("rivulet/test/harness.echo.func2"),
 		goleak.IgnoreAnyFunction("rivulet/test/harness.echo.func2.1"))
 	p, err := NewProxy(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	p.Serve(t.Context(), echo(t))
 	defer p.Close()
 	c, lines := dial(t, p.Addr())

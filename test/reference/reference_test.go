@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // The functions without a known answer are held to what defines them.
@@ -70,9 +72,7 @@ func TestGoldensNameWhatIsMissing(t *testing.T) {
 		t.Error("a missing file gives no error")
 	}
 	g, err := ReadGoldens("../../infer/testdata/attachment.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() {
 		if recover() == nil {
 			t.Error("an unknown name gives no panic")

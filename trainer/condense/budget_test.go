@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"rivulet/test/expect"
 )
 
 // labelled lists counts[c] labels of each class c and some unknown ones.
@@ -38,9 +39,7 @@ func TestSection4Budget(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		expect.Same(t, c.want, got, "%s", c.name)
 	}
 }
 
@@ -57,9 +56,7 @@ func TestSection4BudgetHolds(t *testing.T) {
 		}
 		nodes := rapid.IntRange(present, total).Draw(t, "nodes")
 		share, err := Budget(labelled(counts...), len(counts), nodes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		sum := 0
 		for c, s := range share {
 			sum += s

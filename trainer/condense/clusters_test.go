@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -147,9 +148,7 @@ func TestSection5MembershipAndAdjacency(t *testing.T) {
 				return between[a][b] / math.Sqrt(count[a]*count[b])
 			})
 			adj := c.Adjacency(convert.Pattern(w.adj))
-			if err := adj.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, adj.Validate())
 			got := convert.FromCSR(adj)
 			if g := convert.Gap(got, want); g > 1e-6 {
 				t.Fatalf("A' is off by %g", g)

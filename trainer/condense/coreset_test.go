@@ -12,6 +12,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -237,8 +238,6 @@ func TestSection7CoincidingPoints(t *testing.T) {
 	for name, choose := range map[string]func(*graph.Dense, int) []int{"herding": herd, "kcenter": cover} {
 		chosen := choose(points, 5)
 		slices.Sort(chosen)
-		if diff := cmp.Diff([]int{0, 1, 2, 3, 4}, chosen); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, []int{0, 1, 2, 3, 4}, chosen, "%s", name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
@@ -30,9 +31,7 @@ type cora struct {
 func loadCora(t *testing.T, nodes int, columns int, seed uint64) *cora {
 	t.Helper()
 	d, err := dataset.Open(datatest.Dir(t, "cora"), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	original := d.Original()
 	hat := graph.Normalised(original.Adj)
 	c := &cora{test: map[string]*eval.Set{}}
@@ -73,9 +72,7 @@ func (c *cora) fit(t *testing.T, hat *graph.CSR, classes int) {
 	}
 	p := fit.Problem{Design: fit.NewPropagated(hat, []float32{0, 0, 1}, c.in.X, rows), Labels: labels, Classes: classes}
 	layer, err := fit.SGC(t.Context(), p, 1e-2, fit.Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	c.model = infertest.Model("sgc", 0, 2, *layer)
 }
 
@@ -150,9 +147,7 @@ func (c *cora) clusterMethod(t *testing.T, onT *infer.Tables, rng *rand.Rand) (m
 	clusters := Cluster(c.in.Points, c.in.Labels, c.in.Share, rng).Join(c.in.Points, predicted)
 	m = MembershipMapping(clusters)
 	fitter, err := tables.NewFitter(m, tables.MeetingWeights(c.in.Adj))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if onS, err = fitter.Fit(onT); err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,14 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
 
-func mustVNG(t interface{ Fatal(...any) }, in Input, seed uint64) *VNG {
+func mustVNG(t expect.T, in Input, seed uint64) *VNG {
 	v, err := NewVNG(in, stream(seed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return v
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // attached returns two batches on a T of three nodes, two arrivals and one.
@@ -53,9 +54,7 @@ func dense(m *graph.CSR) (out [][]float32) {
 func TestEq11OnS(t *testing.T) {
 	on := attached().On(mapping(), nil)
 	for k, want := range [][][]float32{{{.25, 1.5}, {0, 0}}, {{0, 0}}} {
-		if diff := cmp.Diff(want, dense(on.Batches[k].R)); diff != "" {
-			t.Errorf("r of batch %d (-want +got):\n%s", k, diff)
-		}
+		expect.Same(t, want, dense(on.Batches[k].R), "r of batch %d", k)
 	}
 	if got := on.Batches[0].Known; !slices.Equal(got, []int32{2, 1}) {
 		t.Errorf("known neighbours %v, want 2 and 1", got)
@@ -164,9 +163,7 @@ func TestWriteTable(t *testing.T) {
 	rows[1].Served, rows[2].Served = true, true
 	for name, write := range map[string]func(io.Writer, []Result) error{"text": WriteTable, "Markdown": WriteMarkdown} {
 		var out bytes.Buffer
-		if err := write(&out, rows); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, write(&out, rows))
 		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(out.String()), "\n"), func(l string) bool {
 			return strings.HasPrefix(l, "|---")
 		})
@@ -189,9 +186,7 @@ func TestWriteCSV(t *testing.T) {
 	var out bytes.Buffer
 	r := Result{Method: "solved", Setting: OtoS, Batch: "node", Seeds: []uint64{0, 2},
 		Accuracy: Spread{Mean: 93.25, Std: .5}, WeightDecays: []float64{1e-3, 1e-4}}
-	if err := WriteCSV(&out, []Result{r}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, WriteCSV(&out, []Result{r}))
 	records, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(records) != 2 {
 		t.Fatalf("%d records: %v", len(records), err)
@@ -218,9 +213,7 @@ func TestSection8MacroF1(t *testing.T) {
 
 func TestSection8Confusion(t *testing.T) {
 	set := attached()
-	if diff := cmp.Diff([][]int{{1, 0}, {2, 0}}, Run(&first{}, set).Confusion(set, 2)); diff != "" {
-		t.Errorf("confusion (-want +got):\n%s", diff)
-	}
+	expect.Same(t, [][]int{{1, 0}, {2, 0}}, Run(&first{}, set).Confusion(set, 2), "confusion")
 }
 
 // Guo et al.: the mean of |accuracy − confidence| over bins, weighted by count.

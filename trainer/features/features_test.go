@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -49,12 +50,10 @@ func draw(t *rapid.T) world {
 	return w
 }
 
-func (w world) fit(t interface{ Fatal(...any) }) (*preprocess.Parameters, *FactoredFeatures) {
+func (w world) fit(t expect.T) (*preprocess.Parameters, *FactoredFeatures) {
 	x := convert.Features(w.x, w.sparse)
 	pre, err := Fit(w.kind, x, false, graph.Normalised(convert.Pattern(w.adj)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return pre, Factor(x, pre)
 }
 

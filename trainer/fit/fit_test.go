@@ -13,6 +13,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -118,9 +119,7 @@ func world(t *rapid.T) (x *features.FactoredFeatures, hat *graph.CSR, rows []int
 	in := convert.Features(raw, rapid.Bool().Draw(t, "sparse"))
 	hat = graph.Normalised(convert.Pattern(adj))
 	pre, err := features.Fit(kind, in, false, hat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	x = features.Factor(in, pre)
 	op := reference.AHat(adj)
 	all := op.Mul(op.Mul(reference.FitPreprocess(kind, adj, raw).Apply(raw)))
@@ -226,9 +225,7 @@ func TestSection3FitIsStationary(t *testing.T) {
 	for _, wd := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
 		for name, from := range map[string]*architecture.Layer{"zeros": nil, "the last": start} {
 			m, err := SGC(t.Context(), p, wd, Final, from)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			norm := 0.0
 			for _, g := range numerical(f, p, wd, flat(m)) {
 				norm = max(norm, math.Abs(g))
@@ -246,9 +243,7 @@ func TestSection3FitAgainstGradientDescent(t *testing.T) {
 	const wd = 1e-2
 	f, p := classification(rand.New(rand.NewPCG(8, 0)), 15, 2, 3)
 	m, err := SGC(t.Context(), p, wd, Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	x := make([]float64, 9)
 	for range 4000 {
 		for k, g := range numerical(f, p, wd, x) {
@@ -273,13 +268,9 @@ func TestWeightsAreRepetition(t *testing.T) {
 	}
 	repeated.Design = Explicit{X: convert.Dense(rows)}
 	a, err := SGC(t.Context(), p, 1e-2, Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b, err := SGC(t.Context(), repeated, 1e-2, Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if g := convert.Gap(reference.Matrix{flat(a)}, reference.Matrix{flat(b)}); g > 1e-3 {
 		t.Fatalf("weights and repetition differ by %g", g)
 	}
@@ -290,9 +281,7 @@ func TestSection3BiasIsFree(t *testing.T) {
 	f := convert.Normal(rand.New(rand.NewPCG(10, 0)), 8, 3, 1)
 	m, err := SGC(t.Context(), Problem{Design: Explicit{X: convert.Dense(f)}, Labels: []int32{0, 0, 0, 0, 0, 0, 1, 1},
 		Classes: 2}, 1e4, Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if odds := math.Exp(float64(m.Bias[0] - m.Bias[1])); math.Abs(odds-3) > 1e-2 {
 		t.Errorf("odds of the classes are %v, want 6:2", odds)
 	}
@@ -320,9 +309,7 @@ func BenchmarkDesign(b *testing.B) {
 		hat := graph.Normalised(convert.Pattern(convert.Graph(rng, n, 0.01)))
 		in := convert.Features(raw, true)
 		pre, err := features.Fit(preprocess.L2Center, in, true, hat)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		x := features.Factor(in, pre)
 		rows := make([]int32, n)
 		for i := range rows {

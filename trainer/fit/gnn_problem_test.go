@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -107,9 +108,7 @@ func original(t *rapid.T) (adj reference.Matrix, x *features.FactoredFeatures, p
 	kind := rapid.SampledFrom([]string{preprocess.L2Center, preprocess.Standardize, preprocess.None}).Draw(t, "kind")
 	raw = convert.Features(m, rapid.Bool().Draw(t, "sparse"))
 	fitted, err := features.Fit(kind, raw, false, graph.Normalised(convert.Pattern(adj)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return adj, features.Factor(raw, fitted), reference.FitPreprocess(kind, adj, m).Apply(m), raw, fitted
 }
 

@@ -8,6 +8,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer/features"
 )
 
@@ -23,9 +24,7 @@ type realT struct {
 func realWorld(t testing.TB, name string) *realT {
 	t.Helper()
 	d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	w := &realT{data: d, original: d.Original()}
 	if w.pre, err = features.Fit(features.Auto, w.original.X, d.BagOfWords, graph.Normalised(w.original.Adj)); err != nil {
 		t.Fatal(err)
@@ -61,9 +60,7 @@ func TestSection9CoraWhole(t *testing.T) {
 		m, trace, err := GNN(t.Context(), w.problem(model), DefaultGNNOptions(1e-3, 1), func(m infer.Model) (float64, error) {
 			return w.accuracy(m, w.data.Validation), nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got := w.accuracy(m, w.data.Test)
 		t.Logf("%s: validation %.1f at epoch %d, test %.1f", model, trace.Best.Accuracy, trace.Best.Epoch, got)
 		if got < least || got > least+5 { // one that is too good has seen the answers

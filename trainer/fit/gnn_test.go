@@ -19,6 +19,7 @@ import (
 	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -252,9 +253,7 @@ func TestFitLearns(t *testing.T) {
 		p, right := easy(model)
 		o := DefaultGNNOptions(1e-3, 1)
 		m, trace, err := GNN(t.Context(), p, o, right)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if name, layers := shapeOf(model); m.Name() != name || m.Depth() != layers {
 			t.Errorf("%s came out as %s of %d layers", model, m.Name(), len(m.Layers))
 		}
@@ -276,9 +275,7 @@ func TestFitIsReproducible(t *testing.T) {
 			o.Epochs = 15
 			m, _, err := GNN(t.Context(), p, o, right)
 			runtime.GOMAXPROCS(before)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if first == nil {
 				first = m.Params()
 			}
@@ -287,9 +284,7 @@ func TestFitIsReproducible(t *testing.T) {
 			}
 			o.Seed++
 			other, _, err := GNN(t.Context(), p, o, right)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if cmp.Equal(first, other.Params()) {
 				t.Fatalf("%s: another seed gives the same weights", model)
 			}
@@ -311,9 +306,7 @@ func TestSection3GNNBiasIsFree(t *testing.T) {
 			calls := 0.0
 			return func(infer.Model) (float64, error) { calls++; return calls, nil } // the last is the best
 		}())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, w := range m.Params() {
 			if strings.Contains(w.Name, "weight") && slices.Max(w.Value.Data) > 0.05 {
 				t.Errorf("%s: %s is up to %g", model, w.Name, slices.Max(w.Value.Data))
@@ -339,9 +332,7 @@ func TestFitKeepsTheBest(t *testing.T) {
 		seen = append(seen, slices.Clone(m.Layers[0].Neighbours.Data))
 		return answers[len(seen)-1], nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(seen) != 5 || trace.Best.Epoch != 4 || len(trace.Checkpoints) != 5 || trace.Checkpoints[4].Epoch != 10 {
 		t.Errorf("%d validations, best at epoch %d: %+v", len(seen), trace.Best.Epoch, trace.Checkpoints)
 	}
@@ -356,9 +347,7 @@ func TestFitValidatesTheLastEpoch(t *testing.T) {
 	o := DefaultGNNOptions(1e-3, 1)
 	o.Epochs, o.Every = 7, 5
 	_, trace, err := GNN(t.Context(), p, o, right)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(trace.Checkpoints) != 2 || trace.Checkpoints[1].Epoch != 7 {
 		t.Errorf("validated at %+v, want epochs 5 and 7", trace.Checkpoints)
 	}
@@ -415,9 +404,7 @@ func TestStartIsWhereAFitBegins(t *testing.T) {
 		var first infer.Model
 		o := GNNOptions{LearningRate: 1e-12, Epochs: 1, Every: 1, Patience: 1, Seed: 9, Start: from.model(true)}
 		m, _, err := GNN(t.Context(), p, o, func(m infer.Model) (float64, error) { first = m; return 1, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for k, w := range m.Params() {
 			if gap := convert.Gap(convert.Matrix(w.Value), convert.Matrix(from.model(true).Params()[k].Value)); gap > 1e-6 {
 				t.Errorf("%s: %s is off by %g", model, w.Name, gap)
@@ -437,9 +424,7 @@ func TestEveryEpochIsReported(t *testing.T) {
 	o := DefaultGNNOptions(1e-3, 1)
 	o.Epochs, o.Every, o.Report = 5, 2, func(c Checkpoint) { seen = append(seen, c) }
 	_, trace, err := GNN(t.Context(), p, o, func(infer.Model) (float64, error) { validated++; return validated, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(seen) != 5 || !math.IsNaN(seen[0].Accuracy) || seen[2].Accuracy != 1 || seen[4].Accuracy != 3 {
 		t.Errorf("reported %+v", seen)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 	"rivulet/trainer/descent"
 )
 
@@ -33,9 +34,7 @@ func TestLabelsFitHasNoGradient(t *testing.T) {
 	}
 	m, err := SGC(t.Context(), Problem{Design: Explicit{X: x}, Labels: make([]int32, n), Weights: weights, Classes: labels,
 		Targets: y, Task: target.Labels}, decay, 1e-9, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	total := 0.0
 	for _, w := range weights {
 		total += float64(w)

@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 )
 
 // The fit of numbers solves the normal equations of its loss, in the outputs' own units, whatever these are, and from
@@ -28,14 +29,10 @@ func TestRidgeSolvesTheNormalEquations(t *testing.T) {
 	p := Problem{Design: Explicit{X: x}, Labels: make([]int32, n), Classes: outputs, Targets: y,
 		Task: target.Number}
 	first, err := SGC(t.Context(), p, decay, Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	start := &architecture.Layer{Self: first.Self.Clone(), Bias: []float32{7, 7}}
 	again, err := SGC(t.Context(), p, decay, Final, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	units := UnitsOf(y)
 	for k := range outputs {
 		// [XᵀX/n + wd, Xᵀ1/n; 1ᵀX/n, 1] [w; b] = [Xᵀy/n; ȳ] of y in units
@@ -53,9 +50,7 @@ func TestRidgeSolvesTheNormalEquations(t *testing.T) {
 			a.SetSym(r, r, a.At(r, r)+decay)
 		}
 		var want mat.VecDense
-		if err := want.SolveVec(a, b); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, want.SolveVec(a, b))
 		for of, got := range map[string]*architecture.Layer{"from zeros": first, "from another start": again} {
 			for r := range d + 1 {
 				have := (float64(got.Bias[k]) - units.Mean[k]) / units.Deviation[k]

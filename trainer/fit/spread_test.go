@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -167,14 +168,10 @@ func TestLabelSolveTeachesTheFitOfTheRows(t *testing.T) {
 	const wd = 1e-3
 	solve := NewLabelSolve(rows, in.Means, factor, weights)
 	soft, layer, err := solve.Labels(t.Context(), wd, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	small, err := SGC(t.Context(), Problem{Design: Explicit{X: in.Means}, Weights: weights, Soft: soft, Directions: factor,
 		Classes: 3}, wd, Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := reference.Matrix(convert.Matrix(solve.basis)).Mul(convert.Matrix(layer.Self))
 	if gap := convert.Gap(convert.Matrix(small.Self), want); gap > 2e-2 {
 		t.Errorf("W_S is off by %g from the fit within the span", gap)

@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 )
 
 func prepared(t *testing.T) (*dataset.Dataset, *Problem, *dataset.Dataset) {
@@ -17,21 +18,15 @@ func prepared(t *testing.T) (*dataset.Dataset, *Problem, *dataset.Dataset) {
 	d, err := generate.Graph(generate.Generator{Name: "tiny", Nodes: 400, Edges: 4000, Classes: 2, Communities: 8,
 		CommunityShare: .6, ClassShare: .2, DegreeExponent: 2.6, Kind: generate.Dense, Features: 8, Train: 200,
 		Validation: 100, Test: 100}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d.Candidates = make([]bool, d.Nodes())
 	for i, y := range d.Labels {
 		d.Candidates[i] = y == 1
 	}
-	if err := d.AsLinks(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.AsLinks())
 	d = d.OriginalFirst()
 	p, out, err := Prepare(d, rand.New(rand.NewPCG(1, 2)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d, p, out
 }
 
@@ -155,9 +150,7 @@ func TestBaselines(t *testing.T) {
 func TestVectorsOfKnownCandidates(t *testing.T) {
 	_, p, _ := prepared(t)
 	m, err := infer.NewSGC(graph.NewDense(3, p.Vectors.Cols), make([]float32, p.Vectors.Cols))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ones := func() *infer.Tables {
 		z := graph.NewDense(p.adj.Rows, p.Vectors.Cols)
 		for k := range z.Data {

@@ -14,6 +14,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 	"rivulet/trainer/features"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/stage/local"
@@ -28,9 +29,7 @@ func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 	out := map[string]*dataset.Dataset{}
 	for _, preset := range []string{"small", "pubmed", "reddit"} {
 		g, err := generate.Scaled(preset, 800)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if out[preset], err = generate.Graph(g, 3); err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +45,7 @@ func (quiet) Step(string, int, int) {}
 func read(t *testing.T, d *dataset.Dataset, o Options) *Tables {
 	t.Helper()
 	s, err := Read(t.Context(), local.NewMemory(solved.Functions, quiet{}), OfDataset(d, d.Fingerprint(), 256), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return s
 }
 
@@ -71,9 +68,7 @@ func shapesOfModels() map[string]fit.Shape {
 func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
 	t.Helper()
 	a, err := architecture.Lookup(s.Model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	rng := rand.New(rand.NewPCG(7, 9))
 	matrix := func(rows, cols int) *graph.Dense {
 		m := graph.NewDense(rows, cols)
@@ -114,9 +109,7 @@ func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
 		layers = []architecture.Layer{own(features, h), own(features, h), own(features, h), own(3*h, classes)}
 	}
 	m, err := infer.New(a, layers, s.Alpha, s.Hops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 
@@ -136,32 +129,22 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 	ctx, known := t.Context(), d.Original()
 	m := randomModel(t, shape, d.X.Cols(), len(d.Classes))
 	pre, _, err := features.FitTwoHops(features.Auto, known.X, d.BagOfWords, nil, graph.Normalised(known.Adj))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	pre.Scale = 1
 	inputs := pre.Raw(known.X)
 	s := read(t, d, Options{Propagate: true})
 	s.Pre = pre
-	if err := s.Walk(ctx, m); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Pick(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.Walk(ctx, m))
+	expect.OK(t, s.Pick(ctx))
 	index := map[string]int{}
 	for i, id := range known.IDs {
 		index[id] = i
 	}
 	names := map[solved.Number]string{}
 	for r, err := range s.engine.Read(ctx, s.Graph.Names) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		of, err := partition.ReadNames(r.Payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for k, id := range of.IDs {
 			names[solved.Number{Block: r.Key, Place: int32(k)}] = id
 		}
@@ -181,13 +164,9 @@ func walkAsInMemory(t *testing.T, d *dataset.Dataset, shape fit.Shape) {
 	alone := &attach.Batch{X: known.X.Take(nil), R: &graph.CSR{Cols: known.Adj.Rows, RowPtr: []int{0}}}
 	onT, seen := m.Joint(known.Adj, inputs, pre).(infer.NodeLogits).GraphLogits(alone), 0
 	for r, err := range s.engine.Read(ctx, s.models[0].logits) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		x, err := wire.ReadFeatures(r.Payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		seen += x.Dense.Rows
 		for j := range x.Dense.Rows {
 			id := names[solved.Number{Block: r.Key, Place: int32(j)}]
@@ -227,9 +206,7 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	ctx := t.Context()
 	s := read(t, d, Options{})
 	_, whole, degrees, err := s.BringSubgraph(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	original := d.Original()
 	if !slices.Equal(whole.IDs, original.IDs) {
 		t.Fatal("not the nodes of the data in their order, though there is room for all")
@@ -241,9 +218,7 @@ func subgraphOf(t *testing.T, d *dataset.Dataset) {
 	bytes := s.Graph.Features.Bytes + 8*s.Graph.Entries
 	s.options.Subgraph = bytes * 3 / 4
 	of, some, _, err := s.BringSubgraph(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	n := len(some.IDs)
 	if n > len(original.IDs)*85/100 || n < len(original.IDs)/5 { // a sample by hash is as large as wanted only in the mean
 		t.Errorf("%d of %d nodes in three quarters of the memory", n, len(original.IDs))

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // blobs returns an S of classes that are apart in its features.
@@ -180,9 +181,7 @@ func mapOf(t *testing.T, b *artifact.Bundle, ids bool) *artifact.Map {
 			}
 		}
 	}, ids, rng())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return out
 }
 
@@ -193,14 +192,10 @@ func TestQualityOfArtifacts(t *testing.T) {
 		t.Skip("RIVULET_MAPS names no directory of artifacts")
 	}
 	all, err := filepath.Glob(filepath.Join(dir, "*", "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, name := range all {
 		b, err := artifact.ReadAll(filepath.Dir(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		points := pointsOf(read(b), rng())
 		q := measure(points, place(points, rng()), b.Synthetic.Labels, 5)
 		t.Logf("%s: N' %d: kept %.2f, pure %.3f (points %.3f)", b.Manifest.Data.Name, b.Manifest.SyntheticNodes, q.kept,

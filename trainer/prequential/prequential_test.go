@@ -15,6 +15,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 )
@@ -23,13 +24,9 @@ import (
 func drifting(t *testing.T, nodes int) *dataset.Dataset {
 	t.Helper()
 	g, err := generate.Scaled("drift", nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -44,9 +41,7 @@ func brief() Options {
 func started(t *testing.T, d *dataset.Dataset, o Options) *stream {
 	t.Helper()
 	s := &stream{Options: o, progress: trainer.Silent{}}
-	if err := s.start(d, byTime(d.Times)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.start(d, byTime(d.Times)))
 	return s
 }
 
@@ -116,20 +111,14 @@ func TestGraphBeforeAChunkIsTheMergedGraph(t *testing.T) {
 					a.Edges = append(a.Edges, there.IDs[j])
 				}
 			}
-			if err := m.Arrival(&a); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, m.Arrival(&a))
 			if of+o.Delay <= 3 {
-				if err := m.Label(&event.Label{ID: a.ID, Class: int(there.Labels[i])}); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, m.Label(&event.Label{ID: a.ID, Class: int(there.Labels[i])}))
 			}
 		}
 	}
 	merged, _, err := m.Grow(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got, want := s.at(3).Original(), merged.(*merge.Data).Original()
 	if !slices.Equal(got.IDs, want.IDs) || !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Adj.RowPtr,
 		want.Adj.RowPtr) || !slices.Equal(got.Adj.ColIdx, want.Adj.ColIdx) ||
@@ -143,9 +132,7 @@ func TestGraphBeforeAChunkIsTheMergedGraph(t *testing.T) {
 func TestReplayKnowsThePast(t *testing.T) {
 	s := started(t, drifting(t, 500), brief())
 	v, err := s.version(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	arrivals := nodes(s.cuts[0], s.cuts[2])
 	inT, inPast, before := 0, 0, 0
 	rows := map[string]bool{}
@@ -169,13 +156,9 @@ func TestReplayKnowsThePast(t *testing.T) {
 		}
 	}
 	alone, err := Replay(t.Context(), s.data, v, arrivals, batch, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	grown, err := Replay(t.Context(), s.data, v.Fresh(), arrivals, batch, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if alone.Known != inT || alone.Past != inPast || grown.Known != before || grown.Past != inPast || inT == before {
 		t.Errorf("known %d and %d of %d, want %d and %d of %d", alone.Known, grown.Known, alone.Past, inT, before, inPast)
 	}
@@ -231,13 +214,9 @@ func TestJudgeOnADriftingStream(t *testing.T) {
 		c.times(d)
 		s := started(t, d, o)
 		v, err := s.version(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		f, err := s.judge(t.Context(), v, 0, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if slices.Contains(f.Alarms, Retrain) != c.want || !c.want && len(f.Alarms) > 0 || f.Labelled != 32 ||
 			f.Compared != 128 {
 			t.Errorf("%s: %+v, want an alarm: %v", name, f, c.want)
@@ -251,25 +230,19 @@ func TestJudgeNamesAnMThatForgot(t *testing.T) {
 	o.Bounds.MostGrowth, o.Bounds.Agreement = 9, 75 // a small S is less faithful than one of the default size
 	s := started(t, drifting(t, 1500), o)
 	v, err := s.version(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for k := range s.data.Labels {
 		if k >= s.cuts[0] {
 			s.data.Labels[k] = -1
 		}
 	}
 	before, err := s.judge(t.Context(), v, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for id := range v.rows {
 		v.rows[id] = attach.Row{}
 	}
 	after, err := s.judge(t.Context(), v, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(before.Alarms) > 0 || !slices.Equal(after.Alarms, []string{CondenseAnew}) || after.Labelled != 0 {
 		t.Errorf("alarms %q, and with an empty M %+v", before.Alarms, after)
 	}
@@ -293,9 +266,7 @@ func TestLabelsComeLater(t *testing.T) {
 func TestRunOnTheDriftingPreset(t *testing.T) {
 	d, o := drifting(t, 2400), brief()
 	r, err := Run(t.Context(), d, o, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(r.Chunks) != 4 || r.First != 960 || r.Order != ByTime || r.Nodes != 40 {
 		t.Fatalf("%+v", r)
 	}
@@ -368,9 +339,7 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 func TestVersionWithoutGrowth(t *testing.T) {
 	s := started(t, drifting(t, 400), brief())
 	v, err := s.version(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	v.Bundle.Growth = nil
 	if _, err := NewVersion(v.Bundle); !errors.Is(err, artifact.ErrNoGrowth) {
 		t.Errorf("error %v, want %v", err, artifact.ErrNoGrowth)

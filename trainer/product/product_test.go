@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"rivulet/test/expect"
 	"rivulet/test/reference/convert"
 )
 
@@ -23,9 +24,7 @@ func TestOfIsTheProduct(t *testing.T) {
 			b = convert.FromCSR(right)
 		}
 		got := Of(left, right)
-		if err := got.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, got.Validate())
 		for _, v := range got.Val {
 			if v == 0 {
 				t.Fatalf("a zero is stored: %v", got.Val)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 func TestOverflowIsAnError(t *testing.T) {
@@ -27,9 +29,7 @@ func TestOverflowIsAnError(t *testing.T) {
 func TestScaleOfAHub(t *testing.T) {
 	const terms = 1 << 20
 	scale, err := NewScale(3, terms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	n, err := scale.Integer(3)
 	if err != nil || n > math.MaxInt64/terms {
 		t.Errorf("3 is %d, %d times of which overflow: %v", n, terms, err)

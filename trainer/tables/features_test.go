@@ -9,6 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/features"
@@ -36,14 +37,10 @@ func TestSection5TablesOfFeatures(t *testing.T) {
 			t.Skip(err) // features that this preprocessing does not take
 		}
 		fitter, err := NewFitter(convert.Sparse(m, n, syn), MeetingWeights(onT))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		factored, count := features.Factor(x, pre), rapid.IntRange(1, 4).Draw(t, "K")
 		got, err := fitter.Features(onT, factored, count)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		want := reference.RidgeTables(adj, m, reference.HopTables(adj, convert.Matrix(factored.Block(0, d)), count))
 		if len(got.U) != count || got.C == nil {
 			t.Fatalf("%d tables, c %v", len(got.U), got.C)
@@ -57,9 +54,7 @@ func TestSection5TablesOfFeatures(t *testing.T) {
 			t.Fatalf("c is off by %g", gap)
 		}
 		slow, err := fitter.Fit(infer.HopTables(onT, factored.Block(0, d), count))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for hop, u := range got.U {
 			if gap := convert.Gap(convert.Matrix(u), convert.Matrix(slow.U[hop])); gap > 1e-4 {
 				t.Fatalf("table %d is off by %g from that of a table of T", hop, gap)
@@ -88,9 +83,7 @@ func BenchmarkFeatures(b *testing.B) {
 	m, adj, x := draw(nodes, synthetic, entries), draw(nodes, nodes, degree), draw(nodes, width, words)
 	adj.Val = nil
 	fitter, err := NewFitter(m, MeetingWeights(adj))
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	factored := features.Factor(graph.Features{Sparse: x}, &preprocess.Parameters{Kind: preprocess.None, Scale: 1})
 	for b.Loop() {
 		if _, err := fitter.Features(adj, factored, 2); err != nil {

@@ -18,6 +18,7 @@ import (
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
@@ -57,9 +58,7 @@ func TestLaterOfSingleNodesIsExact(t *testing.T) {
 			m := drawModel(rng, name, d, h, c)
 			want := m.Tables(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)))
 			got, err := tables.Later(m, means)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for k, of := range [][2]*graph.Dense{{got.U[0], want.U[0]}, {got.U[1], want.U[1]}, {got.C, want.C}} {
 				if gap := convert.Gap(convert.Matrix(of[0]), convert.Matrix(of[1])); gap > 1e-5 {
 					t.Fatalf("%s: table %d of u0, u1, c is off by %g", name, k, gap)
@@ -85,21 +84,15 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 	onT := []*infer.Tables{m.Tables(w.original.Adj, w.inputs)}
 	rows := condense.NewDictionary([]infer.Model{m}, onT, w.support, w.clusters, w.weights, 0).Solve(4)
 	fitter, err := tables.NewFitter(rows, w.weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	means := condense.Means(w.original.Adj, w.x, w.clusters, w.weights)
 	test := w.test.On(rows, nil)
 	for _, name := range models {
 		m := w.fit(t, name)
 		step4, err := fitter.Fit(m.Tables(w.original.Adj, w.inputs))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		later, err := tables.Later(m, means)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		answer := func(tables *infer.Tables) *eval.Answer {
 			return eval.Run(&infer.Predictor{Model: m.Frozen(tables, w.support.Pre),
 				Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, test)
@@ -131,9 +124,7 @@ func generated(t *testing.T) *dataset.Dataset {
 	d, err := generate.Graph(generate.Generator{Name: "later", Nodes: 3000, Edges: 15_000, Classes: 4, Communities: 12,
 		CommunityShare: 0.5, ClassShare: 0.2, DegreeExponent: 2.6, Kind: generate.BagOfWords, Features: 200, Words: 20,
 		CommunityTopic: 0.2, ClassTopic: 0.05, Train: 1500, Validation: 750, Test: 750}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -141,9 +132,7 @@ func generated(t *testing.T) *dataset.Dataset {
 func photo(t *testing.T) *dataset.Dataset {
 	t.Helper()
 	d, err := dataset.Open(datatest.Dir(t, "amazon_photo"), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -152,15 +141,11 @@ func newWorld(t *testing.T, d *dataset.Dataset) *world {
 	w := &world{original: d.Original(), classes: len(d.Classes)}
 	hat := graph.Normalised(w.original.Adj)
 	pre, err := features.Fit(features.Auto, w.original.X, d.BagOfWords, hat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	w.inputs, w.x, w.weights = pre.Raw(w.original.X), features.Factor(w.original.X, pre),
 		tables.MeetingWeights(w.original.Adj)
 	share, err := condense.Budget(w.original.Labels, w.classes, 40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	points := graph.Mul(hat, graph.Mul(hat, w.inputs.Project(basis(w.original.X.Cols()))))
 	w.clusters = condense.Cluster(points, w.original.Labels, share, rand.New(rand.NewPCG(1, 1)))
 	w.support = condense.Support{Batch: d.Attach(w.original, d.Validation, true), Pre: pre}
@@ -188,9 +173,7 @@ func (w *world) fit(t *testing.T, name string) infer.Model {
 	validated := 0.0 // later is better
 	p := fit.OnOriginal(fit.Shape{Model: name, Hidden: 32}, w.original.Adj, w.x, w.original.Labels, w.classes)
 	m, _, err := fit.GNN(t.Context(), p, o, func(infer.Model) (float64, error) { validated++; return validated, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 

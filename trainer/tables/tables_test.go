@@ -10,6 +10,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 	"rivulet/test/reference/convert"
 )
@@ -29,14 +30,10 @@ func fromReference(t reference.Tables) *infer.Tables {
 // float32 tables of T.
 func TestSection5KnownTables(t *testing.T) {
 	g, err := reference.ReadGoldens("../../infer/testdata/attachment.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	m := g.Matrix("M")
 	fitter, err := NewFitter(convert.Sparse(m, len(m), m.Cols()), MeetingWeights(convert.Pattern(g.Matrix("A"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for model, hops := range map[string]int{"sgc": 2, "gcn": 2, "sage": 2, "cheby": 2, "appnp": 10} {
 		of := func(side string) reference.Tables {
 			tables := reference.Tables{C: g.Matrix(fmt.Sprintf("%s.tables.%s.c", model, side))}
@@ -46,9 +43,7 @@ func TestSection5KnownTables(t *testing.T) {
 			return tables
 		}
 		got, err := fitter.Fit(fromReference(of("T")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		want := of("S")
 		for hop, u := range got.U {
 			if gap := convert.Gap(convert.Matrix(u), want.U[hop]); gap > 1e-5 {
@@ -81,13 +76,9 @@ func TestSection5Ridge(t *testing.T) {
 			on.C = convert.Normal(rng, n, 1, 1)
 		}
 		fitter, err := NewFitter(convert.Sparse(m, n, syn), MeetingWeights(convert.Pattern(adj)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got, err := fitter.Fit(fromReference(on))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		want := reference.RidgeTables(adj, m, on)
 		if (got.C == nil) != (want.C == nil) || len(got.U) != len(want.U) {
 			t.Fatalf("%d tables, c %v", len(got.U), got.C != nil)

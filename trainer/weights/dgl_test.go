@@ -10,6 +10,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 )
 
 // Weights of DGL's layers give the logits that DGL 2.1.0 gave (python/tests/dgl/make_weights.py): GraphConv and SGConv
@@ -59,9 +60,7 @@ func TestSAGEConvOfDGL(t *testing.T) {
 	before["conv2.bias"] = now["conv2.fc_self.bias"]
 	delete(before, "conv2.fc_self.bias")
 	a, err := now.Model("sage", wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b, err := before.Model("sage", wanted)
 	if err != nil || b.Sources[4].Tensor != "conv2.bias" && b.Sources[5].Tensor != "conv2.bias" {
 		t.Fatalf("a bias beside the matrices: %v, %+v", err, b)

@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 )
 
 // heteroTypes are the blocks of the features of hetero's nodes as the schema of three tables places them: the types
@@ -66,9 +67,7 @@ func TestTypesOfNodesAnswerAsPyTorchGeometric(t *testing.T) {
 	for _, file := range []string{"hetero", "heterorgcn"} {
 		state, dense, relations, want := heteroData(t, file)
 		got, err := state.Model("rgcn", Requirements{Features: dense.Cols, Classes: 3, Types: heteroTypes()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		x := graph.Features{Dense: dense}
 		plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 		logits := got.Model.LogitsOf(relations, got.Model.Tables(relations, plain.Raw(x)), x, plain)

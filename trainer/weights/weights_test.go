@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 )
 
 // The files of testdata are written by python/tests/pyg/test_train.py --fixtures: state_dicts of small models of 6
@@ -24,9 +23,7 @@ var wanted = Requirements{Features: 6, Classes: 3}
 func read(t *testing.T, name string) State {
 	t.Helper()
 	s, err := Read(filepath.Join("testdata", name+".safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return s
 }
 
@@ -126,9 +123,7 @@ func TestSIGNAnswersAsPyTorchGeometric(t *testing.T) {
 	nobody := &attach.Batch{X: x.Take(nil), R: &graph.CSR{Cols: adj.Rows, RowPtr: []int{0}}}
 	state := stateOf(all, "sign")
 	got, err := state.Model("sign", wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got.Model.Hops != 2 {
 		t.Errorf("%d hops, want 2", got.Model.Hops)
 	}
@@ -180,9 +175,7 @@ func TestDirGNNConvAnswersAsPyTorchGeometric(t *testing.T) {
 	want := wanted
 	want.Alpha = 0.3
 	got, err := state.Model("dirsage", want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	cites := pattern(matrix(answers["adj"]))
 	adj, x := graph.NewRelations(cites, cites.Transpose()), graph.Features{Dense: matrix(answers["x"])}
 	plain := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
@@ -223,9 +216,7 @@ func TestRGCNConvAnswersAsPyTorchGeometric(t *testing.T) {
 		}
 		const classes = 4
 		got, err := state.Model("rgcn", Requirements{Features: 6, Classes: classes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		adj := answers["adj"]
 		var by []*graph.CSR
 		for r, n := 0, adj.Shape[1]; r < adj.Shape[0]; r++ {
@@ -276,12 +267,8 @@ func TestSourcesNameTheTensors(t *testing.T) {
 	} {
 		architecture, _, _ := strings.Cut(name, "_")
 		got, err := read(t, name).Model(architecture, wanted)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got.Sources); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.OK(t, err)
+		expect.Same(t, want, got.Sources, "%s", name)
 	}
 }
 
@@ -436,9 +423,7 @@ func TestReadRefuses(t *testing.T) {
 		"model.pt: a file of torch.save, want one of safetensor": "\x80\x02\x8a",
 	} {
 		path := filepath.Join(dir, "model.pt")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(content), 0o600))
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

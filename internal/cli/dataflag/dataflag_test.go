@@ -9,15 +9,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/dataset"
+	"rivulet/test/expect"
 )
 
 func parse(t *testing.T, line string, more ...dataset.Format) (*Data, *strings.Builder) {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	d := Register(flags, "", more...)
-	if err := flags.Parse(strings.Fields(line)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, flags.Parse(strings.Fields(line)))
 	notes := &strings.Builder{}
 	d.Notes = notes
 	return d, notes
@@ -26,16 +25,12 @@ func parse(t *testing.T, line string, more ...dataset.Format) (*Data, *strings.B
 func shop(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(dir, 0o700))
 	for name, text := range map[string]string{
 		"nodes.csv": "id,x,label\na,1,A\nb,2,B\nc,3,A\nd,4,B\n",
 		"edges.csv": "source,target\na,b\nc,d\nd,d\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -44,9 +39,7 @@ func TestOpen(t *testing.T) {
 	dir := shop(t)
 	d, notes := parse(t, "--split-seed 4 --data "+dir)
 	set, err := d.Open("small")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if set.Name != "shop" || set.Nodes() != 4 {
 		t.Errorf("%s with %d nodes", set.Name, set.Nodes())
 	}
@@ -115,9 +108,7 @@ func TestTables(t *testing.T) {
 	}
 	d, notes = parse(t, "--nodes "+dir+"/nodes.csv --edges "+dir+"/edges.csv --types x=category")
 	set, err := d.Open("small")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if set.Name != "nodes" || len(set.Columns) != 1 || !set.Columns[0].Categorical ||
 		!strings.Contains(notes.String(), "Features by name: x (category).") {
 		t.Errorf("%+v\n%s", set.Columns, notes)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
 )
@@ -47,9 +48,7 @@ var registry = stage.Registry{
 func open(t *testing.T, dir string) *local.Engine {
 	t.Helper()
 	e, err := local.Open(registry, dir, 1<<10, silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -58,9 +57,7 @@ func payloads(t *testing.T, e stage.Engine, table stage.Table) string {
 	t.Helper()
 	var out []string
 	for r, err := range e.Read(context.Background(), table) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out = append(out, string(r.Payload))
 	}
 	return strings.Join(out, " ")
@@ -74,13 +71,9 @@ func TestTablesAreFoundAgain(t *testing.T) {
 	for round, want := range []int{2, 0} {
 		e := open(t, dir)
 		in, err := e.Put(ctx, "in", records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out, err := e.Run(ctx, s, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got := payloads(t, e, in) + "; " + payloads(t, e, out[0]) + "; " + payloads(t, e, out[1])
 		if got != "a z b; aa zz bb; b a z" &&
 			got != "a z b; aa zz bb; b z a" { // records of one order come in any
@@ -89,9 +82,7 @@ func TestTablesAreFoundAgain(t *testing.T) {
 		if e.Ran != want {
 			t.Errorf("round %d ran %d stages, want %d", round, e.Ran, want)
 		}
-		if err := e.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, e.Close())
 	}
 }
 
@@ -101,19 +92,13 @@ func TestAStageWithSomeOfItsOutputs(t *testing.T) {
 	for round := range 2 {
 		e := open(t, dir)
 		in, err := e.Put(ctx, "in", records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out, err := e.Run(ctx, s, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if got := payloads(t, e, out[0]); got != "aa zz bb" {
 			t.Errorf("round %d: %s", round, got)
 		}
-		if err := errors.Join(e.Close(), os.RemoveAll(filepath.Join(dir, out[1].Name))); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, errors.Join(e.Close(), os.RemoveAll(filepath.Join(dir, out[1].Name))))
 	}
 }
 
@@ -123,13 +108,9 @@ func TestDroppedTablesAreMadeAgain(t *testing.T) {
 	for name, e := range map[string]*local.Engine{"memory": local.NewMemory(registry, silent{}),
 		"disk": open(t, t.TempDir())} {
 		in, err := e.Put(ctx, "in", records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in)
-		if err := errors.Join(err, e.Drop(ctx, in), e.Drop(ctx, out[0])); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, errors.Join(err, e.Drop(ctx, in), e.Drop(ctx, out[0])))
 		if got := payloads(t, e, out[0]); got != "aa zz bb" {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -142,9 +123,7 @@ func TestErrorsOfStages(t *testing.T) {
 		"panic": "stage double: panic: broken"} {
 		e := open(t, t.TempDir())
 		in, err := e.Put(ctx, "in", []stage.Record{{Payload: []byte(payload)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if _, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -167,9 +146,7 @@ func TestADirectoryIsForOneProcess(t *testing.T) {
 	if err := local.Clean(dir); err == nil || !strings.Contains(err.Error(), "used by another process") {
 		t.Errorf("cleaned while it is used: %v", err)
 	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, e.Close())
 }
 
 // What is half written is removed, what is damaged is an error, and only tables are cleaned away.
@@ -192,9 +169,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("a damaged table: %v", err)
 	}
 	mine := filepath.Join(dir, "mine.txt")
-	if err := errors.Join(e.Close(), os.WriteFile(mine, nil, 0o600), local.Clean(dir)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(e.Close(), os.WriteFile(mine, nil, 0o600), local.Clean(dir)))
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "mine.txt" {
 		t.Errorf("left are %v: %v", entries, err)

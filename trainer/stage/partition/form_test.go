@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/wire"
 )
@@ -37,9 +38,7 @@ func (c *collect) Emit(_ int, r stage.Record) error { *c = append(*c, r); return
 func reduced(t *testing.T, name string, sides stage.Sides, payloads ...string) ([]stage.Record, error) {
 	t.Helper()
 	f, err := Functions.New(stage.NewSpec(name, BlockOptions{Blocks: 1}, sides, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var in []stage.Record
 	for _, p := range payloads {
 		in = append(in, stage.Record{Payload: []byte(p)})
@@ -150,9 +149,7 @@ func TestFormNamesTheTable(t *testing.T) {
 	form := func(change func(*stage.InPlace, *table.Settings)) string {
 		var nodes stage.InPlace
 		content, err := json.Marshal(nodesInPlace)
-		if err := errors.Join(err, json.Unmarshal(content, &nodes)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, errors.Join(err, json.Unmarshal(content, &nodes)))
 		o := table.Settings{Split: "fold", Positional: true}
 		change(&nodes, &o)
 		return stage.NewSpec(StageNodes, BlockOptions{Blocks: 1}, stage.Sides{SideForm: FormOf(&nodes, o)}, 1).Table(0)

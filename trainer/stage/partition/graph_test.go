@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/partition"
@@ -49,9 +50,7 @@ func edgeRows(pairs ...string) [][]byte {
 // engines are one in memory and one on disk.
 func engines(t *testing.T) map[string]stage.Engine {
 	disk, err := local.Open(partition.Functions, t.TempDir(), 1<<20, silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = disk.Close() })
 	return map[string]stage.Engine{"memory": local.NewMemory(partition.Functions, silent{}), "disk": disk}
 }
@@ -62,9 +61,7 @@ func TestReadCountsEdgesOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, err := partition.Read(context.Background(), e, source("n", nodeRows("a", "b", "c", "d", "e", "f")...),
 				source("e", edgeRows("a-b", "b-a", "a-b", "a-a", "b-c", "c-d", "d-e")...), partition.BlockOptions{Blocks: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if g.Entries != 4 || g.HighestDegree != 2 || g.Loops != 1 || g.Nodes != 4 {
 				t.Errorf("%d entries, degree %d, %d loops, %d nodes", g.Entries, g.HighestDegree, g.Loops, g.Nodes)
 			}

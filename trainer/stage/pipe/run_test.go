@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/pipe"
 )
@@ -52,15 +53,11 @@ func job(t *testing.T, j pipe.Job) string {
 	t.Helper()
 	dir := t.TempDir()
 	text, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	rows := stage.AppendRecord(nil, stage.Record{Key: 1, Payload: []byte("one")})
 	rows = stage.AppendRecord(rows, stage.Record{Key: 2, Order: []byte("z"), Payload: []byte("two")})
 	for name, content := range map[string][]byte{"job": text, "side-1": []byte("w"), "rows-1": rows} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	return filepath.Join(dir, "job")
 }
@@ -113,9 +110,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := pipe.Run(job(t, test.job), strings.NewReader(test.in), &out, registry); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, pipe.Run(job(t, test.job), strings.NewReader(test.in), &out, registry))
 			if diff := cmp.Diff(test.want, rows(t, out.String())); diff != "" {
 				t.Error(diff)
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // sparkSQL writes a program that stands in for spark-sql: it keeps the statements in a file and does what a script
@@ -25,9 +27,7 @@ func sparkSQL(t *testing.T, script string) (path, kept string) {
 func newCommand(t *testing.T, path string) Runner {
 	t.Helper()
 	r, err := Command(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = r.Close(t.Context()) })
 	return r
 }
@@ -36,9 +36,7 @@ func TestCommand(t *testing.T) {
 	path, kept := sparkSQL(t, `echo "spark.sql.variable.substitute	false"; echo "rivulet-answer one two"; echo "rivulet-answer "; echo noise >&2`)
 	r := newCommand(t, path)
 	worker, rows := newFile(workerPrefix+"amd64", []byte("w")), newFile("rivulet-rows", []byte("r"))
-	if err := r.Send(t.Context(), worker, rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Send(t.Context(), worker, rows))
 	for call, files := range [][]File{{worker, rows}, {worker}} {
 		c := &stringRows{}
 		if err := r.Run(t.Context(), []string{"SET a=1", "SELECT ';'"}, "SELECT 'x' AS s", c); err != nil {
@@ -48,9 +46,7 @@ func TestCommand(t *testing.T) {
 			t.Errorf("answers %q, want %q", c.values, want)
 		}
 		text, err := os.ReadFile(kept)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if n := strings.Count(string(text), "ADD FILE '"); n != len(files) {
 			t.Errorf("call %d adds %d files, want %d:\n%s", call, n, len(files), text)
 		}
@@ -105,9 +101,7 @@ func TestWorkers(t *testing.T) {
 		{"worker-linux-amd64", head(62), ""},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, test.name), test.content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, test.name), test.content, 0o600))
 		found, err := Workers(dir)
 		if test.want == "" && (err != nil || len(found) != 1) {
 			t.Errorf("%s: %v", test.name, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage"
 )
 
@@ -25,9 +26,7 @@ func TestStatementsKeepTablesQuoted(t *testing.T) {
 	for _, s := range hostile {
 		table := userTable(s)
 		scan, err := rowsInPlace(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		names := map[string]bool{}
 		for _, c := range table.Columns {
 			names[c.Name] = true
@@ -85,9 +84,7 @@ func TestCellRefuses(t *testing.T) {
 // An answer about tables is read in whatever order its rows come.
 func TestAnswersAboutTables(t *testing.T) {
 	tables := []*stage.InPlace{{Path: "a"}, {Path: "b"}}
-	if err := eachTable(tables, []string{`1 {"source":null,"x y\"":null}`, `0 {"id":null}`}, setNames); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, eachTable(tables, []string{`1 {"source":null,"x y\"":null}`, `0 {"id":null}`}, setNames))
 	want := []*stage.InPlace{{Path: "a", Columns: []stage.Column{{Name: "id"}}},
 		{Path: "b", Columns: []stage.Column{{Name: "source"}, {Name: `x y"`}}}}
 	if diff := cmp.Diff(want, tables); diff != "" {
@@ -96,9 +93,7 @@ func TestAnswersAboutTables(t *testing.T) {
 	if err := setTypes(tables[0], `["bigint"]`); err != nil || tables[0].Columns[0].Type != "bigint" {
 		t.Error(tables[0].Columns, err)
 	}
-	if err := addFile(tables[0], "-5 7 ZmlsZTovYS9iJTIwYw=="); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, addFile(tables[0], "-5 7 ZmlsZTovYS9iJTIwYw=="))
 	if diff := cmp.Diff([]stage.File{{Mark: -5, Name: "file:/a/b%20c", Rows: 7}}, tables[0].Files); diff != "" ||
 		tables[0].Rows() != 7 ||
 		fileName(tables[0].Files[0].Name) != "b c" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
@@ -39,9 +40,7 @@ func TestSparkWithAFullDisk(t *testing.T) {
 	plain := local.NewMemory(solved.Functions, trainer.Silent{})
 	want, _ := trainWith(t, plain, d, o)
 	s, err := trainer.StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	full := open(t, spark.Connect(connect.New(a, nil)), work, 4, w)
 	out, err := trainer.TrainStaged(t.Context(), full, s, o, created, trainer.Silent{})
 	if says := "make room, and give the same command again"; err == nil ||

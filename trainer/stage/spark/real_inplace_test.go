@@ -17,6 +17,7 @@ import (
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage"
@@ -54,15 +55,11 @@ func written(t *testing.T, a connect.Address, d *dataset.Dataset, dir string, li
 		var b strings.Builder
 		rows(func(row any) {
 			text, err := json.Marshal(row)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			b.Write(append(text, '\n'))
 		})
 		file := filepath.Join(raw, name)
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(file, []byte(b.String()), 0o600))
 		return file
 	}
 	number := map[string]int{}
@@ -101,9 +98,7 @@ func written(t *testing.T, a connect.Address, d *dataset.Dataset, dir string, li
 		fmt.Sprintf("INSERT OVERWRITE DIRECTORY %q USING parquet SELECT /*+ REPARTITION(2) */ %s, target, weight FROM json.`%s`",
 			dir+"/edges", quotedName(hostileEnd), edges),
 	} {
-		if err := session.Exec(t.Context(), statement, func(int64, int64, int64) {}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, session.Exec(t.Context(), statement, func(int64, int64, int64) {}))
 	}
 }
 
@@ -118,13 +113,9 @@ func inPlaceOptions() trainer.Options {
 func trainTables(t *testing.T, e stage.Engine, rows original.RowData) string {
 	t.Helper()
 	out, err := trainer.TrainStaged(context.Background(), e, rows, inPlaceOptions(), created, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, out.Bundle))
 	return dir
 }
 
@@ -143,9 +134,7 @@ func read(t *testing.T, dir string) original.RowData {
 func inPlace(t *testing.T, e stage.Engine, dir string) original.RowData {
 	t.Helper()
 	s, err := original.InPlace(t.Context(), e, "nodes", tablesOf("file:"+dir+"/nodes", "file:"+dir+"/edges"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if s.Nodes.Rows != nil || s.Edges.Rows != nil {
 		t.Error("the rows would be sent")
 	}
@@ -184,9 +173,7 @@ func TestSparkReadsListsInPlace(t *testing.T) {
 	}
 	d.Adj = without(d.Adj, 0)
 	written(t, a, d, other, true)
-	if err := errors.Join(os.RemoveAll(dir+"/edges"), os.Rename(other+"/edges", dir+"/edges")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(os.RemoveAll(dir+"/edges"), os.Rename(other+"/edges", dir+"/edges")))
 	sameGraph(t, e, dir)
 	if e.Ran != 10 || e.Found != 2 {
 		t.Errorf("of the table of edges that has changed, %d stages ran, and %d were found", e.Ran-6, e.Found)
@@ -203,9 +190,7 @@ func TestSparkSQLReadsTablesInPlace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's -- %20 $HOME shop")
 	written(t, a, generated(t), dir, false)
 	r, err := spark.Command(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	e := open(t, r, t.TempDir(), 2, workers(t))
 	sent, placed := read(t, dir), inPlace(t, e, dir)
 	here := local.NewMemory(solved.Functions, trainer.Silent{})
@@ -228,14 +213,10 @@ func features(t *testing.T, e stage.Engine, nodes stage.Source) []stage.Record {
 	scan := stage.NewSpec(partition.StageNodes, partition.BlockOptions{Blocks: 4}, sides, 1)
 	scan.Map = true
 	rows, err := e.Scan(t.Context(), scan, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	made, err := e.Run(t.Context(), stage.NewSpec(partition.StageBlocks, partition.BlockOptions{Blocks: 4}, nil, 5),
 		rows...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return records(t, e, made[partition.OutFeatures])
 }
 
@@ -280,9 +261,7 @@ func records(t *testing.T, e stage.Engine, table stage.Table) []stage.Record {
 	t.Helper()
 	var all []stage.Record
 	for r, err := range e.Read(t.Context(), table) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		all = append(all, stage.Record{Key: r.Key, Order: append([]byte{}, r.Order...),
 			Payload: append([]byte{}, r.Payload...)})
 	}

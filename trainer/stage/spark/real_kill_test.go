@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rivulet/artifact"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/partition"
@@ -111,9 +112,7 @@ func TestSparkWithAnExecutorKilled(t *testing.T) {
 		killer := &executorKiller{shown: shown{t}, stage: stage, dir: dir}
 		e, err := spark.Open(t.Context(), spark.Connect(connect.New(a, nil)), spark.Options{
 			Work: t.TempDir(), Partitions: 4, Workers: workers(t), Progress: killer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		sameFiles(t, want, train(t, e, d))
 		if killer.done == nil {
 			t.Fatalf("stage %s did not run", stage)
@@ -140,20 +139,12 @@ func TestSparkChild(t *testing.T) {
 	d := generated(t)
 	e, err := spark.Open(t.Context(), spark.Connect(connect.New(realSpark(t), nil)), spark.Options{
 		Work: work, Partitions: 4, Workers: workers(t), Progress: said{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s, err := trainer.StagedOf(d, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	out, err := trainer.TrainStaged(t.Context(), e, s, options(), created, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(artifact.Write(os.Getenv(childOut), out.Bundle), e.Close(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, errors.Join(artifact.Write(os.Getenv(childOut), out.Bundle), e.Close(t.Context())))
 	fmt.Printf("ran %d found %d\n", e.Ran, e.Found)
 }
 
@@ -181,9 +172,7 @@ func startChild(t *testing.T, work, out string) *child {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &child{cmd: cmd, lines: bufio.NewScanner(pipe)}
 }
 
@@ -258,13 +247,9 @@ func TestSparkWithItsDriverKilled(t *testing.T) {
 	}
 	awaitWork(t, dir)
 	text, err := os.ReadFile(filepath.Join(dir, "connect.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	kill(t, id)
 	wrote, err := c.end()
 	restart := exec.Command("../../../tools/spark/spark.sh", "connect", dir)

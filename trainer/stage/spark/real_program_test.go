@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer/stage/spark/connect"
 )
@@ -41,9 +42,7 @@ func programs(t *testing.T) string {
 func graphFiles(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
-	if err := generated(t).SaveCSV(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, generated(t).SaveCSV(dir))
 	return dir
 }
 
@@ -96,9 +95,7 @@ func gate(t *testing.T, behind connect.Address, token string) (address, authorit
 func pemOf(t *testing.T, c *x509.Certificate) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "authority.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600))
 	return file
 }
 
@@ -130,9 +127,7 @@ func with(t *testing.T, text string, dirs ...string) (names []string) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	return names
 }
@@ -158,18 +153,14 @@ func TestSparkBehindTLS(t *testing.T) {
 	}
 
 	want, err := trained(t, program, data, nil, "--sums", "fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := make(chan map[string]bool)
 	go commandLines(ctx, seen)
 	got, err := trained(t, program, data, variables, onSpark...)
 	cancel()
 	lines := <-seen
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	sameTensors(t, want, got)
 
 	if logs := with(t, "rivulet-worker-", filepath.Join(dir, "events")); len(logs) == 0 {
@@ -199,16 +190,12 @@ func TestSparkSQLProgram(t *testing.T) {
 	dir := sparkDir(t)
 	program, data, work := programs(t), graphFiles(t), t.TempDir()
 	want, err := trained(t, program, data, nil, "--sums", "fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, name := range []string{"first", "again"} {
 		start := time.Now()
 		got, err := trained(t, program, data, nil, "--engine", "spark", "--partitions", "3", "--work", work, "--spark-sql",
 			filepath.Join(dir, "spark-sql"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		t.Logf("%s: %.0f s", name, time.Since(start).Seconds())
 		sameTensors(t, want, got)
 	}

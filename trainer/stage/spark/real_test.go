@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
@@ -34,9 +35,7 @@ func realSpark(t *testing.T) connect.Address {
 		t.Skip("RIVULET_TEST_SPARK names no Spark Connect server")
 	}
 	a, err := connect.Parse(url, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return a
 }
 
@@ -50,9 +49,7 @@ func workers(t *testing.T) map[string]spark.File {
 		t.Fatalf("%v: %s", err, out)
 	}
 	found, err := spark.Workers(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return found
 }
 
@@ -68,22 +65,16 @@ func (s shown) Step(what string, done, total int) {
 func open(t *testing.T, r spark.Runner, work string, partitions int, w map[string]spark.File) *spark.Engine {
 	t.Helper()
 	e, err := spark.Open(t.Context(), r, spark.Options{Work: work, Partitions: partitions, Workers: w, Progress: shown{t}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return e
 }
 
 func generated(t *testing.T) *dataset.Dataset {
 	t.Helper()
 	g, err := generate.Scaled("small", 900)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -107,17 +98,11 @@ func train(t *testing.T, e stage.Engine, d *dataset.Dataset) string {
 func trainWith(t *testing.T, e stage.Engine, d *dataset.Dataset, o trainer.Options) (string, *trainer.Outcome) {
 	t.Helper()
 	s, err := trainer.StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	out, err := trainer.TrainStaged(context.Background(), e, s, o, created, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, out.Bundle))
 	return dir, out
 }
 
@@ -153,9 +138,7 @@ func TestSparkOnRealGraphs(t *testing.T) {
 	for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
 		t.Run(name, func(t *testing.T) {
 			d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			testBytes(t, a, d, 4, 13)
 		})
 	}

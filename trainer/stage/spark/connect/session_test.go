@@ -14,6 +14,7 @@ import (
 
 	rpc "connectrpc.com/connect"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage/spark/connect/connectpb"
 )
 
@@ -128,9 +129,7 @@ func (f *fake) artifacts(_ context.Context, in *rpc.ClientStream[connectpb.AddAr
 func (f *fake) start(t *testing.T, token string) *Session {
 	t.Helper()
 	content, err := os.ReadFile("testdata/strings.arrow")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	f.t, f.arrow, f.files = t, content, map[string][]byte{}
 	const service = "/spark.connect.SparkConnectService/"
 	mux := http.NewServeMux()
@@ -142,9 +141,7 @@ func (f *fake) start(t *testing.T, token string) *Session {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	a, err := Parse("sc://"+server.Listener.Addr().String()+"/;use_ssl=true;x-cluster=c1", token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return New(a, &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}) //nolint:gosec // of a test
 }
 
@@ -183,15 +180,11 @@ func TestErrors(t *testing.T) {
 	own := s.AddFile(t.Context(), "x", nil)
 	_, _, syntax := query((&fake{}).start(t, ""), "broken")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	gone := listener.Addr().String()
 	_ = listener.Close()
 	a, err := Parse("sc://"+gone, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	down := New(a, nil).AddFile(t.Context(), "x", nil)
 	for want, err := range map[string]error{"refuses the token, or wants one": refused, "sending file files/x: sc://": own,
 		"[PARSE_SYNTAX_ERROR] Syntax error at 'broken'": syntax, "no Spark Connect server answers at sc://" + gone: down} {
@@ -236,9 +229,7 @@ func TestParse(t *testing.T) {
 // Bytes of any kind are strings or an error.
 func FuzzArrow(f *testing.F) {
 	content, err := os.ReadFile("testdata/strings.arrow")
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.OK(f, err)
 	if rows, err := arrowStrings(content); err != nil || !slices.Equal(rows, wantRows) {
 		f.Fatalf("%q: %v", rows, err)
 	}

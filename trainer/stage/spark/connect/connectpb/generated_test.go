@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/bufbuild/protocompile"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/cmd/protoc-gen-go/internal_gengo"
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
+
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write spark.pb.go")
@@ -22,14 +23,10 @@ func TestGenerated(t *testing.T) {
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{},
 		SourceInfoMode: protocompile.SourceInfoStandard}
 	compiled, err := compiler.Compile(t.Context(), proto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{FileToGenerate: []string{proto},
 		ProtoFile: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(compiled[0])}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	internal_gengo.GenerateFile(plugin, plugin.FilesByPath[proto])
 	response := plugin.Response()
 	if response.Error != nil || len(response.GetFile()) != 1 {
@@ -37,15 +34,9 @@ func TestGenerated(t *testing.T) {
 	}
 	want := response.GetFile()[0].GetContent()
 	if *update {
-		if err := os.WriteFile(generated, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(generated, []byte(want), 0o644))
 	}
 	got, err := os.ReadFile(generated)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is stale; run go generate (-want +got):\n%s", generated, diff)
-	}
+	expect.OK(t, err)
+	expect.Same(t, want, string(got), "%s is stale; run go generate", generated)
 }
