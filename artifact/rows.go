@@ -231,14 +231,7 @@ func (b *Bundle) encodeParts(keep func(name string, data []byte) error) (*encode
 
 // readIndex returns the rows of each part of an M in parts.
 func readIndex(root *os.Root, m *Manifest) ([]int, error) {
-	data, err := readListed(root, mappingFile, m.Files[mappingFile])
-	if err == nil {
-		err = verify(data, m.Files[mappingFile])
-	}
-	if err != nil {
-		return nil, err
-	}
-	tensors, err := safetensors.Decode(data)
+	tensors, err := readTensors(root, m, mappingFile)
 	if err != nil {
 		return nil, err
 	}
@@ -291,6 +284,15 @@ func storedParts(dir string, m *Manifest, counts []int) iter.Seq2[*Mapping, erro
 }
 
 func readPart(root *os.Root, m *Manifest, name string, rows int) (*Mapping, error) {
+	tensors, err := readTensors(root, m, name)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRows(tensors, rows, m.SyntheticNodes)
+}
+
+// readTensors reads a file that the manifest lists, after a comparison with its SHA-256.
+func readTensors(root *os.Root, m *Manifest, name string) (map[string]safetensors.Tensor, error) {
 	data, err := readListed(root, name, m.Files[name])
 	if err == nil {
 		err = verify(data, m.Files[name])
@@ -298,11 +300,7 @@ func readPart(root *os.Root, m *Manifest, name string, rows int) (*Mapping, erro
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := safetensors.Decode(data)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRows(tensors, rows, m.SyntheticNodes)
+	return safetensors.Decode(data)
 }
 
 // openParts sets Parts after reading each of them once.

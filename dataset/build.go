@@ -90,20 +90,15 @@ func (b *builder) addNode(n table.Node) error {
 // addEdge takes an edge between two nodes that were added before. It has no direction: the other direction and
 // repetitions are merged with it. Self-loops are dropped and counted.
 func (b *builder) addEdge(source, target, kind string, weight float32) error {
-	i, ok := b.index[source]
-	if !ok && b.settings.DropUnknown {
+	i, from := b.index[source]
+	j, to := b.index[target]
+	switch {
+	case (!from || !to) && b.settings.DropUnknown:
 		b.unknown++
 		return nil
-	}
-	if !ok {
+	case !from:
 		return b.dangling(cmp.Or(b.settings.Source, "source"), source)
-	}
-	j, ok := b.index[target]
-	if !ok && b.settings.DropUnknown {
-		b.unknown++
-		return nil
-	}
-	if !ok {
+	case !to:
 		return b.dangling(cmp.Or(b.settings.Target, "target"), target)
 	}
 	if i == j {

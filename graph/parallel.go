@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // parallelWork is the number of multiply-adds below which one goroutine is faster than several: with vectors it does
@@ -55,7 +56,7 @@ func pieceOf(n, workers int) int {
 // tileRows is how many rows dense products take at once: a multiple of the rows of most kernels of package tile.
 const tileRows = 12
 
-// split is a job under way on several goroutines: the caller's and its helpers' (helpers.go).
+// split is a job under way on several goroutines: the caller's and its helpers'.
 type split struct {
 	job      Job
 	n, piece int
@@ -79,4 +80,102 @@ func (s *split) work() {
 		}
 		s.job.Rows(lo, min(lo+s.piece, s.n))
 	}
+}
+
+// Helpers are goroutines that work on the splits of others. If a processor was asleep, a goroutine begins on it 50 to
+// 120 µs after it was made, and most splits of a batch take less than that. So a helper that has nothing to do looks
+// for another split for a while before it ends, as OpenMP's threads do: of ten splits that follow each other, the first
+// alone waits for a processor. A helper that begins when its split is closed cannot join it, so nobody waits for it.
+
+const (
+	looks = 8192 // how often a helper looks before it ends: some 30 µs
+	yield = 512  // other goroutines have their turn after so many looks
+
+	// closed is added to the number of a split's helpers if nobody may join.
+	closed = 1 << 32
+)
+
+var (
+	opened  [8]atomic.Pointer[split] // the open splits, side by side because helpers look at all of them
+	helping atomic.Int64             // the number of helpers, at work or looking
+)
+
+// open lets helpers join a split, and makes some if there are fewer than wanted. If too many splits are open, nobody
+// helps with this one.
+func (s *split) open(wanted int) {
+	s.helpers.Store(0)
+	s.place = nil
+	for k := range opened {
+		if opened[k].CompareAndSwap(nil, s) {
+			s.place = &opened[k]
+			break
+		}
+	}
+	if s.place == nil {
+		return
+	}
+	for n := helping.Load(); n < int64(wanted); n = helping.Load() {
+		if helping.CompareAndSwap(n, n+1) {
+			go help()
+		}
+	}
+}
+
+// close returns when all helpers have left, and gives the split back.
+func (s *split) close() {
+	if s.place != nil {
+		s.place.Store(nil)
+	}
+	if s.helpers.Add(closed) != closed {
+		s.wait()
+	}
+	s.job = nil
+	splits.Put(s)
+}
+
+// wait returns when all helpers of a closed split have left. Each has at most one piece to finish.
+func (s *split) wait() {
+	const long = 16 * looks // these looks are shorter
+	for k := 1; s.helpers.Load() != closed; k++ {
+		switch {
+		case k > long:
+			time.Sleep(20 * time.Microsecond)
+		case k%yield == 0:
+			runtime.Gosched()
+		}
+	}
+}
+
+// join reports whether the caller is one of the split's helpers now.
+func (s *split) join() bool {
+	for n := s.helpers.Load(); n < closed; n = s.helpers.Load() {
+		if s.helpers.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// help works on splits until there are none for a while.
+func help() {
+	for s := findSplit(); s != nil; s = findSplit() {
+		s.work()
+		s.helpers.Add(-1)
+	}
+	helping.Add(-1)
+}
+
+// findSplit returns a split that the caller has joined, or nil if none was open for a while.
+func findSplit() *split {
+	for k := 1; k <= looks; k++ {
+		for at := range opened {
+			if s := opened[at].Load(); s != nil && s.join() {
+				return s
+			}
+		}
+		if k%yield == 0 {
+			runtime.Gosched()
+		}
+	}
+	return nil
 }

@@ -17,7 +17,8 @@
 //	columns.go      finding the columns of id, label, ends and features
 //	split.go        finding the columns of the split: one column, or a mask for each role
 //	role.go         the role that a value stands for; the order of classes
-//	files.go        files of one table: directories, parts and partitions, columns in another order
+//	files.go        files of one table: directories, parts and partitions, columns in another order; addresses that only
+//	                Spark reads
 //	extend.go       files with other names of columns, and with columns that follow from a row's first cell
 //	types.go        tables of nodes of several types as one table
 //	cell.go         one value of a row, as a number, bool, time or text
@@ -29,5 +30,4 @@
 //	stream.go       Stream: all rows of both tables
 //	long.go         features in a table of their own, a row for each that is not 0
 //	faults.go       faults of rows, counted for a report
-//	url.go          tables that only Spark reads
 package table

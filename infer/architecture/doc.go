@@ -4,6 +4,5 @@
 //	architecture.go   Architecture: the layers, the names of their weights, and the step after the layers; the list
 //	operator.go       Operator: how the messages of a hop are scaled
 //	weights.go        Weights: an architecture with the weights of its layers, from tensors and back
-//	appnp.go, cheby.go, gcn.go, gin.go, sage.go, sgc.go, sign.go, ssgc.go   an architecture each;
-//	relations.go: rgcn, rsgc, dirsage and dirsgc
+//	models.go         appnp, cheby, gcn, gin, sage, sgc, sign and ssgc; relations.go: rgcn, rsgc, dirsage and dirsgc
 package architecture

@@ -1,7 +1,7 @@
 // Package bench measures the cost of Rivulet and of its rivals, in one run on one machine: the command rivulet bench.
 // docs/performance.md says how to repeat each figure and how large it could be on paper.
 //
-//	bench.go        the sections in order, and the options of a run
+//	bench.go        the sections in order, and the options of a run; a shape's artifact and arrivals saved for tools/peer
 //	shape.go        the shapes: how large the graphs of Pubmed, Flickr and Reddit are; models and artifacts of random
 //	                numbers in these shapes
 //	arrivals.go     arrivals of a shape, as batches and as records
@@ -15,8 +15,7 @@
 //	form.go         a shape's arrivals in one form: JSON or Protobuf
 //	services.go     a broker and a Redis in a process of their own, or given ones
 //	topics.go       topics, made for one run and deleted after it
-//	stream.go       the section stream: streams drained in turn, then paced ones
-//	consume.go      the consumer on its way, as production runs it
+//	stream.go       the section stream: streams drained in turn, then paced ones; the consumer as production runs it
 //	passthrough.go  the same fetch and the same bytes published, and no prediction in between
 //	loop.go         a plain loop of another Kafka client, as a yardstick for the passthrough
 //	meter.go        the measures of a stream: nodes/s, latencies, bytes, CPU seconds
@@ -24,7 +23,6 @@
 //	check.go        bounds of ratios, for make benchcheck
 //	machine.go      processor, cores, Go, commit
 //	process_unix.go, process_other.go  the CPU seconds of this process, on Unix and elsewhere
-//	save.go         a shape's artifact and arrivals, for tools/peer
 //
 // Numbers are random, because times do not depend on them. Sizes count, and they are the sizes of the data sets that
 // the shapes are named after. The generator of package dataset and a training would give the same sizes for minutes of

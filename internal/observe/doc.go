@@ -17,7 +17,7 @@
 //
 //	observer.go                the consumer's events, passed on to the parts below
 //	metrics.go                 counters, gauges and histograms
-//	arrivals.go, losses.go     counts that rows of arrivals and of M keep themselves
+//	arrivals.go                counts that rows of arrivals and of M keep themselves
 //	window.go                  arrivals that wait for edges of their own
 //	repartition.go             topics that are brought to the topic of arrivals
 //	lag.go                     how far the consumer is behind in each partition

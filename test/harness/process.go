@@ -10,9 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // Build builds all programs of this module into a directory, with further flags of go build.
@@ -129,4 +133,60 @@ func (p *Process) Drain(limit time.Duration) error {
 		return fmt.Errorf("after SIGTERM: %w", p.err)
 	}
 	return nil
+}
+
+// Execute runs a command line in this process and returns its standard output.
+func Execute(cmd *cobra.Command, args ...string) (string, error) {
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&bytes.Buffer{})
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetArgs(args)
+	err := cmd.Execute()
+	return out.String(), err
+}
+
+// ResetPeak forgets the peak of a process' resident memory, and returns its present size in bytes. It needs Linux.
+func ResetPeak(id int) (now int64, err error) {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", id), []byte("5"), 0o600); err != nil {
+		return 0, err
+	}
+	return memoryOf(id, "VmRSS")
+}
+
+// PeakMemory returns the peak of a process' resident memory since ResetPeak, in bytes.
+func PeakMemory(id int) (int64, error) { return memoryOf(id, "VmHWM") }
+
+func memoryOf(id int, name string) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("process %d has no %s", id, name)
+}
+
+// Transcript keeps a process's output. It may be read while the process runs.
+type Transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds p.
+func (t *Transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+// String returns the text so far.
+func (t *Transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
 }

@@ -23,11 +23,11 @@
 //
 // Files: budget.go, points.go, groups.go, kmeans.go, clusters.go for S; messages.go, dictionary.go, solved.go for M;
 // means.go what an artifact keeps for models that come later; condensed.go what a method takes and gives. The
-// baselines are in coreset.go with random.go, degree.go, herding.go and kcenter.go, in vng.go and in cached.go.
+// baselines are in coreset.go (random, degree, herding, k-center), in vng.go and in cached.go.
 //
 // Notation as in package infer; a cluster is a synthetic node.
 //
-//	points    N×p         Â²X, or a random projection of it; principal.go has their leading principal directions
+//	points    N×p         Â²X, or a random projection of it, and their leading principal directions
 //	messages  N×(2C+1)    t_j
 //	weights   N           w_j = deg_j + 0.1: how often an arrival meets node j
 package condense

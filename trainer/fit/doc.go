@@ -42,10 +42,10 @@
 //	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how
 //	                     the weights become a model
 //	param.go             parameters, their start and their steps
-//	gnn_problem.go       T and S as problems, and P
+//	gnn_problem.go       T and S as problems, P, and pre(X) with dropout
 //	inception.go           designs of hops that have weights of their own
 //	relational.go          designs and layers that read the two directions of edges
-//	gnn_inputs.go        pre(X) with dropout;  gnn_products.go: wide products, dropout masks
+//	gnn_products.go      wide products, dropout masks
 //	perceptron.go        models of a node's own features alone, as problems of the two fits
 //
 // All sums have one order, so that the same data, options and build give the same weights on any number of

@@ -2,7 +2,7 @@
 // blocks of nodes and tiles of edges between blocks. They come before the stages of a method (package solved) and know
 // no model.
 //
-//	graph.go    Read                              the stages below in their order: the graph as tables
+//	graph.go    Read                              the stages below in their order: the graph as tables; their list
 //	rows.go     Node, Edge, Names, Blocks         what a row is, and in which block a node lies
 //	form.go     FormOf                            tables of Parquet that an engine's machines read in place
 //	cells.go                                      their cells
@@ -10,7 +10,6 @@
 //	edges.go    edges, sources, targets, tiles    rows of edges -> tiles of edges between blocks, degrees
 //	print.go    print                             a hash of each block: the fingerprint
 //	buckets.go  Buckets                           records for many blocks, gathered in memory
-//	registry.go                                   the list of these stages
 //
 // The number of a node is its block and its place there. Its block is a hash of its id modulo the number of blocks,
 // which follows from the number of nodes and of features alone; its place is its rank by id in the block, T's nodes
