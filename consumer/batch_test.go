@@ -11,6 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the
@@ -37,9 +38,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true,
 		Output: Output{TopK: 2, Logits: true}})
 	first := records(t, arrival("p", "t0", "q"), arrival("q"))
-	if err := p.Process(t.Context(), Intake{Records: first}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: first}))
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e15
 	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"),
@@ -50,28 +49,20 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	var then [5]string
 	for k, stage := range []func(){
 		func() {
-			if err := p.decode(t.Context(), &b.decoded, in, p.model(v)); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.decode(t.Context(), &b.decoded, in, p.model(v)))
 		},
 		func() {
-			if err := p.lookup(t.Context(), &b.neighbours, v, &b.decoded); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.lookup(t.Context(), &b.neighbours, v, &b.decoded))
 		},
 		func() {
-			if err := p.note(t.Context(), &b.noted, v, in, b.decoded.arrivals, &b.neighbours); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.note(t.Context(), &b.noted, v, in, b.decoded.arrivals, &b.neighbours))
 		},
 		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours, &b.noted) },
 		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
 		func() { b.leaves() },
 		func() {
-			if err := p.keep(t.Context(), v, Intake{}, &b.growth); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.keep(t.Context(), v, Intake{}, &b.growth))
 		},
 	} {
 		stage()
@@ -104,9 +95,7 @@ func TestMemoryOfAWithdrawnPrediction(t *testing.T) {
 	far.Features.Values[0] = 1e15
 	batches := [][]event.Arrival{{far, arrival("z", "t0")}, {arrival("a", "t0"), arrival("b", "t2")}}
 	for _, arrivals := range batches {
-		if err := p.Process(t.Context(), Intake{Records: records(t, arrivals...)}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrivals...)}))
 	}
 	for _, pr := range out.batches[1].Predictions {
 		if pr.Top[0] != (event.Score{Class: pr.Class, Name: pr.ClassName, Probability: pr.Probability}) {

@@ -19,6 +19,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
+	"rivulet/test/expect"
 )
 
 // The benchmarks have the shape of flickr: d = 500, C = 7, 44,625 nodes of T, N' = 223, 35 features and 20 edges an
@@ -128,9 +129,7 @@ func benchArrivalsOf(b *testing.B, n, nodes int) (out []kafka.Record) {
 			a.Edges = append(a.Edges, fmt.Sprint(r.IntN(nodes)))
 		}
 		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value,
 			Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
 	}
@@ -206,9 +205,7 @@ func BenchmarkPath(b *testing.B) {
 			b.ResetTimer()
 			for i := range b.N {
 				k := i % 16 * benchBatch
-				if err := p.Process(b.Context(), Intake{Name: "b", Records: all[k : k+benchBatch]}); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, p.Process(b.Context(), Intake{Name: "b", Records: all[k : k+benchBatch]}))
 			}
 			seen.report(b)
 		})
@@ -243,9 +240,7 @@ func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions)
 		for _, r := range all[part:min(part+1000, len(all))] {
 			batch = append(batch, kafka.Record{Key: r.Key, Value: r.Value})
 		}
-		if err := sender.Send(b.Context(), arrivalsTopic, batch); err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, sender.Send(b.Context(), arrivalsTopic, batch))
 	}
 	seen := newShares()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -253,17 +248,13 @@ func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions)
 	path.Deliverer, path.Mode, path.Observer = p, Node, &until{shares: seen, n: len(all), reached: cancel}
 	c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}},
 		BatchSize: benchBatch, Lanes: lanes, Path: path})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	b.StartTimer()
 	begin := time.Now()
 	err = c.Run(ctx)
 	took := time.Since(begin)
 	b.StopTimer()
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	return seen, took
 }
 
@@ -273,9 +264,7 @@ func benchBroker(b *testing.B) (client *kafka.Client, sender *kafka.Sink, p *pro
 	b.Helper()
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{arrivalsTopic: 4, predictionsTopic: 4,
 		lettersTopic: 1}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	if client, err = kafka.Connect(kafka.Options{Brokers: k.Addrs()}); err != nil {
 		b.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 )
 
 // zeros is endless.
@@ -136,9 +137,7 @@ func TestACompressionBombIsADeadLetter(t *testing.T) {
 	good := func() {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0")
 		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		bomb.add(fmt.Sprintf("key-%d", s.sent), bytes.NewReader(value), int64(len(value)))
 		s.sent++
 	}
@@ -155,9 +154,7 @@ func TestACompressionBombIsADeadLetter(t *testing.T) {
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 4 })
 	peak := most()
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	t.Logf("%d bytes of a batch unpack to 256 MiB; the heap grew by %d KiB at most", size, peak>>10)
 	if peak > 32<<20 {
 		t.Errorf("the heap grew by %d MiB, want 32 at most", peak>>20)

@@ -11,6 +11,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // wordy is a schema that makes a long id of each byte of a record, as an enum of Protobuf does.
@@ -55,9 +56,7 @@ func TestTextOfABatchIsBounded(t *testing.T) {
 		return stats.HeapAlloc
 	}
 	before, out := heap(), new(decodedBatch)
-	if err := p.decode(t.Context(), out, Intake{Records: records}, model{features: 1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.decode(t.Context(), out, Intake{Records: records}, model{features: 1}))
 	took := int64(heap()) - int64(before)
 	if took > 8<<20 {
 		t.Errorf("%d records of %d bytes take %d MiB", batch, len(value), took>>20)

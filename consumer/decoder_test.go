@@ -10,6 +10,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/protobuf"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // A decoder refuses what becomes a dead letter, for the same reason, and reads the setting's form where a record does
@@ -26,9 +27,7 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 	long := strings.Repeat("i", 130<<10)
 	binary, err := protobuf.Codec{}.AppendArrival(nil,
 		&event.Arrival{ID: "p", Features: event.Features{Values: []float32{1, 2}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, tc := range map[string]struct {
 		codec  event.Codec
 		record *kafka.Record

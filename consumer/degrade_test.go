@@ -13,6 +13,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 )
 
@@ -40,9 +41,7 @@ func predict(t testing.TB, v Version, mode Mode, arrivals ...event.Arrival) []ev
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode,
 		Output: Output{Probabilities: true, Logits: true}})
-	if err := p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}))
 	return out.predictions()
 }
 
@@ -78,9 +77,7 @@ func TestDegradedMarksWhatDependsOnUnreadRows(t *testing.T) {
 		v := newTestVersion("v1")
 		v.joint = c.joint
 		got := predict(t, partial{v, map[string]bool{c.unread: true}}, c.mode, arrivals...)
-		if diff := cmp.Diff(c.want, marked(got)); diff != "" {
-			t.Errorf("%s, joint %t, %s unread: marked (-want +got):\n%s", c.mode, c.joint, c.unread, diff)
-		}
+		expect.Same(t, c.want, marked(got), "%s, joint %t, %s unread: marked", c.mode, c.joint, c.unread)
 	}
 }
 

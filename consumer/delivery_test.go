@@ -11,6 +11,7 @@ import (
 
 	"rivulet/infer/growth"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // slowRows is a version that takes a while to write rows.
@@ -83,13 +84,9 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	begin()
 	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody,
 		Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 1}}
-	if err := exact.Process(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, exact.Process(t.Context(), in))
 	in.Offsets = nil // nobody commits outside of transactions
-	if err := pipeline(t, o).Process(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, pipeline(t, o).Process(t.Context(), in))
 	for k, b := range seen.batches {
 		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Encode + b.Wait)
 		from, to := publishing, publishing.Add(b.Publish)

@@ -11,6 +11,7 @@ import (
 	"rivulet/event"
 	"rivulet/infer/attach"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // The tests of this file are the sentences of "What is an edge" (docs/algorithm.md, section 1), in their order.
@@ -81,9 +82,7 @@ func TestDuplicatesMerge(t *testing.T) {
 func TestSelfEdgesAreDroppedAndCounted(t *testing.T) {
 	v, out, seen := newTestVersion("v1"), &kept{}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen})
-	if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a", "a", "t0", "a"))}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrival("a", "a", "t0", "a"))}))
 	wantCounts(t, out.predictions(), "[1/0/0]")
 	wantAdj(t, v.batches[0], "[[]]")
 	if got := seen.batches[0].Dropped; got != 2 {

@@ -22,6 +22,7 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/kafka"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is
@@ -197,9 +198,7 @@ func records(t testing.TB, arrivals ...event.Arrival) []kafka.Record {
 	var out []kafka.Record
 	for i := range arrivals {
 		value, err := json.Codec{}.AppendArrival(nil, &arrivals[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out = append(out, kafka.Record{Key: []byte(arrivals[i].ID), Value: value,
 			Position: kafka.Position{Topic: "arrivals", Offset: int64(i)}})
 	}
@@ -211,9 +210,7 @@ func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction
 	t.Helper()
 	v, out := newTestVersion("v1"), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode})
-	if err := p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}))
 	if len(out.batches) != 1 || len(out.batches[0].DeadLetters) != 0 {
 		t.Fatalf("delivered %d batches, dead letters %v", len(out.batches), out.batches[0].DeadLetters)
 	}
@@ -248,9 +245,7 @@ func sameByNumber(t testing.TB, mode Mode, arrivals []event.Arrival, want *kept,
 	t.Helper()
 	v, got := numbering(), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: got, Mode: mode})
-	if err := p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: records(t, arrivals...)}))
 	later := cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime")
 	if diff := cmp.Diff(want.batches[0].Predictions, got.batches[0].Predictions, later); diff != "" {
 		t.Errorf("predictions by number (-rows +numbers):\n%s", diff)
@@ -264,9 +259,7 @@ func sameByNumber(t testing.TB, mode Mode, arrivals []event.Arrival, want *kept,
 func pipeline(t testing.TB, o PipelineOptions) *Pipeline {
 	t.Helper()
 	p, err := NewPipeline(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return p
 }
 

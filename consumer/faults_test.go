@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -23,6 +22,7 @@ import (
 	"rivulet/event/protobuf"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 func TestFlushFails(t *testing.T) {
@@ -31,17 +31,13 @@ func TestFlushFails(t *testing.T) {
 	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic,
 		Err: kerr.NotEnoughReplicas, Count: -1})
 	stop := s.start(s.options(seen))
-	if err := fault.Wait(t.Context(), 4); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, fault.Wait(t.Context(), 4))
 	if got := s.committed(); got != 0 {
 		t.Errorf("committed %d while nothing could be published", got)
 	}
 	fault.Remove()
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 64 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
@@ -54,9 +50,7 @@ func TestCommitFails(t *testing.T) {
 		Count: 2})
 	stop := s.start(s.options(seen))
 	s.wait("all is committed", func() bool { return s.committed() == 64 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if fault.Hits() != 2 {
 		t.Errorf("%d commits were failed, want 2", fault.Hits())
 	}
@@ -106,13 +100,9 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 		return second.deliveries > 0
 	})
 	s.send(200)
-	if err := stopSecond(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stopSecond())
 	s.wait("all is committed", func() bool { return s.committed() == int64(s.sent) })
-	if err := stopFirst(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stopFirst())
 	repeated := s.check()
 	t.Logf("%d repeated, generations %d and %d", repeated, first.generations(), second.generations())
 	if first.generations() < 2 {
@@ -147,9 +137,7 @@ func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
 	fault := s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.IllegalGeneration})
 	close(release)
 	s.wait("the batch is read again", func() bool { return s.committed() == 16 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if fault.Hits() != 1 || s.check() != 16 {
 		t.Errorf("the refused batch was not repeated whole")
 	}
@@ -195,9 +183,7 @@ func TestDrainTimesOut(t *testing.T) {
 	}
 	stop := s.start(s.options(&recorder{}))
 	s.wait("all is committed", func() bool { return s.committed() == 10 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.check()
 }
 
@@ -224,9 +210,7 @@ func TestBackPressure(t *testing.T) {
 	})
 	close(h.release)
 	s.wait("all is committed", func() bool { return s.committed() == 4000 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated != 0 || fetches.Hits() <= last {
 		t.Errorf("%d repeated; %d fetches while it stalled, %d in all", repeated, last, fetches.Hits())
 	}
@@ -238,32 +222,24 @@ func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	small := arrival("x", "t0")
 	value, err := json.Codec{}.AppendArrival(nil, &small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	escaped := arrival(strings.Repeat("\x01", 200<<10), "t0")
 	record, err := protobuf.Codec{}.AppendArrival(nil, &escaped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s.send(10)
 	for _, r := range []kafka.Record{
 		{Key: bytes.Repeat([]byte("k"), 1<<20-200), Value: value},
 		{Key: []byte("k"), Value: record, Headers: []event.Header{{Key: event.HeaderContentType,
 			Value: []byte(protobuf.Codec{}.ContentType())}}},
 	} {
-		if err := s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{r}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{r}))
 	}
 	s.send(10)
 	o := s.options(seen)
 	o.Path.Limits.RecordBytes = 1 << 20
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 22 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if want := []string{event.ReasonTooLarge, event.ReasonTooLarge}; !slices.Equal(seen.letters, want) {
 		t.Errorf("dead letters: %v, want %v", seen.letters, want)
 	}
@@ -275,19 +251,13 @@ func TestTheLongestNamesArePublished(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	a := arrival(strings.Repeat("\x01", limits.MaxNames-1), "t0")
 	value, err := protobuf.Codec{}.AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{{Key: []byte("k"), Value: value}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{{Key: []byte("k"), Value: value}}))
 	o := s.options(seen)
 	o.Path.Forms.Default = protobuf.Codec{}
 	stop := s.start(o)
 	s.wait("it is committed", func() bool { return s.committed() == 1 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if got := s.size(predictionsTopic); got != 1 || len(seen.letters) != 0 {
 		t.Errorf("%d predictions, dead letters %v", got, seen.letters)
 	}
@@ -305,9 +275,7 @@ func TestARefusedBatchEndsTheGenerationAndNotTheConsumer(t *testing.T) {
 			context.Canceled))}}
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 320 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if seen.generations() < 11 || seen.retried(StageGroup) < 10 {
 		t.Errorf("%d generations and %d retries after 10 failures", seen.generations(), seen.retried(StageGroup))
 	}
@@ -340,9 +308,7 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 	s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: predictionsTopic,
 		Err: kerr.TopicAuthorizationFailed, Count: -1})
 	c, err := New(s.options(&recorder{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := c.Run(t.Context()); !errors.Is(err, kafka.TopicAuthorizationFailed) {
 		t.Errorf("Run returned %v", err)
 	}
@@ -365,9 +331,7 @@ func TestAMissingRightAtTheRowStoreIsNotTriedForEver(t *testing.T) {
 	v.fail(fmt.Errorf("reading 3 mapping rows: %w", forbidden{}))
 	o.Path.Versions = serve(v)
 	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := c.Run(t.Context()); !errors.Is(err, forbidden{}) || seen.retried(StageLookup) != 0 {
 		t.Errorf("Run returned %v after %d attempts", err, seen.retried(StageLookup)+1)
 	}
@@ -389,9 +353,7 @@ func TestLookupOutageIsWaitedForAndSaidOnce(t *testing.T) {
 	}
 	v.fail(nil)
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 100 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
@@ -405,31 +367,23 @@ func TestOffsetOutOfRangeGoesOnAtTheEarliest(t *testing.T) {
 	s.send(100)
 	stop := s.start(s.options(&recorder{}))
 	s.wait("all is committed", func() bool { return s.committed() == 100 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.send(100)
-	if err := s.kafka.Cluster.DeleteRecords(arrivalsTopic, 0, 150); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.kafka.Cluster.DeleteRecords(arrivalsTopic, 0, 150))
 	var log bytes.Buffer
 	seen := &recorder{}
 	o := s.options(seen)
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	stop = s.start(o)
 	s.wait("what is left is predicted", func() bool { return s.committed() == 200 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if got := s.size(predictionsTopic); got != 150 {
 		t.Errorf("%d predictions, want 150", got)
 	}
 	if !strings.Contains(log.String(), "reason=retention topic=arrivals partition=0 from=100 to=150 records=50") {
 		t.Errorf("the gap was not logged:\n%s", log.String())
 	}
-	if diff := cmp.Diff(map[string]int64{kafka.LostRetention: 50}, seen.lost); diff != "" {
-		t.Errorf("lost (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]int64{kafka.LostRetention: 50}, seen.lost, "lost")
 }
 
 func TestAFailedOffsetFetchIsNotTakenForNoOffset(t *testing.T) {
@@ -437,17 +391,13 @@ func TestAFailedOffsetFetchIsNotTakenForNoOffset(t *testing.T) {
 	s.send(50)
 	stop := s.start(s.options(&recorder{}))
 	s.wait("all is committed", func() bool { return s.committed() == 50 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetFetch}, Err: kerr.CoordinatorLoadInProgress, Count: 3})
 	s.send(5)
 	o := s.options(&recorder{})
 	stop = s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 55 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
@@ -462,8 +412,6 @@ func TestLeaderChangesAreFollowed(t *testing.T) {
 		s.kafka.Cluster.RehashCoordinators()
 	}
 	s.wait("all is committed", func() bool { return s.committed() == 200 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	t.Logf("%d repeated", s.check())
 }

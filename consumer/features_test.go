@@ -15,6 +15,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // shelf is a store of features: of every id those that [arrival] gives it, but for those that are absent.
@@ -78,9 +79,7 @@ func TestFeaturesAreLookedUp(t *testing.T) {
 		in = append(in, kafka.Record{Value: []byte(`{"id":"x","features":null}`),
 			Headers: []event.Header{{Key: event.HeaderSchema, Value: []byte("other")}}},
 			kafka.Record{Value: []byte(`{"id":"y","edges":7}`)})
-		if err := p.Process(t.Context(), Intake{Records: in}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Records: in}))
 		b := got.batches[0]
 		if len(b.Predictions) != 4 || len(b.DeadLetters) != 3 {
 			t.Fatalf("%d predictions and %d dead letters: %+v", len(b.Predictions), len(b.DeadLetters), b.DeadLetters)
@@ -110,9 +109,7 @@ func TestFeaturesAreLookedUp(t *testing.T) {
 func TestFeaturesAreNotLookedUpByDefault(t *testing.T) {
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
-	if err := p.Process(t.Context(), Intake{Records: bare(t, arrival("a"))}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: bare(t, arrival("a"))}))
 	if b := out.batches[0]; len(b.Predictions) != 0 || b.DeadLetters[0].Reason != event.ReasonUnparsable {
 		t.Errorf("%+v", b)
 	}
@@ -141,9 +138,7 @@ func TestAnOutageOfFeaturesIsWaitedFor(t *testing.T) {
 		}
 		store.fail(nil)
 		s.wait("all is committed", func() bool { return s.committed() == 160 })
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, stop())
 		if delivery == "exactly_once" {
 			s.checkOnce()
 		} else if repeated := s.check(); repeated != 0 {
@@ -180,9 +175,7 @@ func TestAMissingRightAtTheStoreOfFeaturesEndsRun(t *testing.T) {
 	o := s.options(seen)
 	o.Path.Features = &shelf{failing: fmt.Errorf("the features of 3 ids: %w", forbidden{})}
 	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := c.Run(t.Context()); !errors.Is(err, forbidden{}) || !errors.Is(err, ErrFeatures) ||
 		seen.retried(StageStore) != 0 {
 		t.Errorf("Run returned %v after %d attempts", err, seen.retried(StageStore)+1)

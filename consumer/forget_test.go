@@ -17,6 +17,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // forgets removes rows from what growing versions share.
@@ -73,9 +74,7 @@ func TestForgettingWithinABatch(t *testing.T) {
 		p, f := forgetting(t, v, out, mode)
 		process := func(texts ...string) event.Batch {
 			t.Helper()
-			if err := p.Process(t.Context(), Intake{Name: "b", Records: events(t, texts...)}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: events(t, texts...)}))
 			return out.batches[len(out.batches)-1]
 		}
 		process("x t0", "z t1")
@@ -90,14 +89,10 @@ func TestForgettingWithinABatch(t *testing.T) {
 		if mode == Graph {
 			want = []string{"before 0 1 0", "after 1 1 0", "x 0 2 0", "y 0 0 0"}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", mode, diff)
-		}
+		expect.Same(t, want, got, "%s", mode)
 		tombstones := []event.Tombstone{{Key: []byte("x"), Before: 1}, {Key: []byte("x"), Before: 2},
 			{Key: []byte("y"), Before: 4}, {Key: []byte("nobody"), Before: 4}}
-		if diff := cmp.Diff(tombstones, b.Tombstones); diff != "" {
-			t.Errorf("%s: tombstones (-want +got):\n%s", mode, diff)
-		}
+		expect.Same(t, tombstones, b.Tombstones, "%s: tombstones", mode)
 		_, y := v.store["y"]
 		if row, x := v.store["x"]; !x || row.Record == old || y || len(b.DeadLetters) > 0 {
 			t.Errorf("%s: x has a row: %t, the old one: %t; y has one: %t; %d dead letters", mode, x, row.Record == old, y,
@@ -186,26 +181,20 @@ func TestForgettingIsFenced(t *testing.T) {
 	}
 	want := growth.Fence{Places: []string{"g:arrivals:0", "g:arrivals:3"}, Generation: nobody.Member().Generation,
 		Confirmed: true}
-	if diff := cmp.Diff(want, f.by); diff != "" {
-		t.Errorf("fence (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, f.by, "fence")
 }
 
 // Where forgetting is off, deletes and tombstones are passed over.
 func TestForgettingIsOff(t *testing.T) {
 	v, out, stats := newGrowingVersion(map[string]growth.ArrivalRow{}), &kept{}, &counted{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: stats})
-	if err := p.Process(t.Context(), Intake{Records: events(t, "x t0", "-x")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "x t0", "-x")}))
 	if s := stats.last; len(v.store) != 1 || len(out.batches[0].Tombstones) > 0 || s.Forgets > 0 || len(s.Skipped) != 1 {
 		t.Errorf("rows %v, %d tombstones, stats %+v", v.store, len(out.batches[0].Tombstones), s)
 	}
 	p, _ = forgetting(t, v, out, Node)
 	p.Observer = stats
-	if err := p.Process(t.Context(), Intake{Records: events(t, "-x", "-nobody")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "-x", "-nobody")}))
 	if s := stats.last; s.Forgets != 2 || s.Forgotten != 1 || len(s.Skipped) > 0 {
 		t.Errorf("stats %+v", s)
 	}

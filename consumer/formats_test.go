@@ -11,6 +11,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // The form of a record is its header's, else Codec's; the prediction does not depend on it.
@@ -46,9 +47,7 @@ func TestFormsOfArrivals(t *testing.T) {
 			out := &kept{}
 			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph,
 				Forms: form.Reader{Default: tc.standard}})
-			if err := p.Process(t.Context(), in); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.Process(t.Context(), in))
 			if diff := cmp.Diff(want, out.predictions(),
 				cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime")); diff != "" || len(out.batches[0].DeadLetters) > 0 {
 				t.Errorf("dead letters %v, predictions (-want +got):\n%s", out.batches[0].DeadLetters, diff)
@@ -70,9 +69,7 @@ func TestRecordOfAnotherForm(t *testing.T) {
 	mislabelled.Headers = []event.Header{{Key: event.HeaderContentType, Value: []byte("application/x-protobuf")}}
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
-	if err := p.Process(t.Context(), Intake{Records: []kafka.Record{binary, mislabelled, good}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: []kafka.Record{binary, mislabelled, good}}))
 	b := out.batches[0]
 	if len(b.Predictions) != 1 || len(b.DeadLetters) != 2 {
 		t.Fatalf("%d predictions, dead letters %v", len(b.Predictions), b.DeadLetters)

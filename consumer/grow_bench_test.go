@@ -27,6 +27,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 )
 
@@ -49,9 +50,7 @@ func newGrowthBench(b *testing.B) *growthBench {
 		url = "redis://" + miniredis.RunT(b).Addr()
 	}
 	options, err := redis.ParseURL(url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	client := redis.NewClient(options)
 	g := &growthBench{inT: map[string]bool{}, rng: rand.New(rand.NewPCG(5, 6)),
 		prefix: fmt.Sprintf("bench-%d", time.Now().UnixNano())}
@@ -66,24 +65,16 @@ func newGrowthBench(b *testing.B) *growthBench {
 	})
 	bundle := g.train(b)
 	publisher, err := serving.NewPublisher(client, g.prefix)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := publisher.Publish(b.Context(), bundle, serving.PublishOptions{Keep: 1}); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
+	expect.OK(b, publisher.Publish(b.Context(), bundle, serving.PublishOptions{Keep: 1}))
 	for _, on := range []bool{false, true} {
 		w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: g.prefix, Consumer: strconv.FormatBool(on),
 			CacheBytes: 256 << 20,
 			Clock:      SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Serve: serving.Options{Calibration: infer.PropagateNone,
 				Growth: serving.GrowthOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000}}})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := w.Load(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
+		expect.OK(b, w.Load(b.Context()))
 		g.off, g.on = g.on, w.Current() // the second is on
 	}
 	return g
@@ -105,12 +96,8 @@ func (g *growthBench) train(b *testing.B) *artifact.Bundle {
 	o := trainer.Defaults()
 	o.Nodes, o.Ratio = benchSynthetic, 0
 	outcome, err := trainer.Train(b.Context(), g.data, o, time.Now(), &cli.Lines{W: io.Discard})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := outcome.Bundle.Seal(); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
+	expect.OK(b, outcome.Bundle.Seal())
 	for _, id := range outcome.Bundle.Mapping.IDs {
 		g.inT[id] = true
 	}
@@ -131,9 +118,7 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.
 			}
 		}
 		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		out = append(out, kafka.Record{Key: []byte(a.ID), Value: value,
 			Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}})
 		g.made++
@@ -178,9 +163,7 @@ func BenchmarkGrowth(b *testing.B) {
 					in := Intake{Name: "b", Records: records[k], Generation: nobody,
 						Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
 					begin, before := time.Now(), cpuTime(b)
-					if err := path[k].Process(b.Context(), in); err != nil {
-						b.Fatal(err)
-					}
+					expect.OK(b, path[k].Process(b.Context(), in))
 					took[k] += time.Since(begin)
 					used[k] += cpuTime(b) - before
 				}
@@ -204,9 +187,7 @@ func BenchmarkGrowth(b *testing.B) {
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, unix.Getrusage(unix.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 

@@ -19,6 +19,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // growingVersion is a testVersion whose arrivals get rows, kept in a map that several may share.
@@ -144,9 +145,7 @@ func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]e
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true})
 	var got [][]event.Prediction
 	for _, records := range batches {
-		if err := p.Process(t.Context(), Intake{Name: "b", Records: records}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: records}))
 		got = append(got, out.batches[len(out.batches)-1].Predictions)
 	}
 	return got
@@ -306,9 +305,7 @@ func TestStatsOfGrowth(t *testing.T) {
 	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {
-		if err := p.Process(t.Context(), Intake{Name: "b", Records: []kafka.Record{r}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: []kafka.Record{r}}))
 		s := seen.batches[k]
 		if s.Solved != 1 || s.Arrivals != k || s.Residual < 0 || s.Residual > 1 || s.Isolated != 0 || s.Solve <= 0 ||
 			!s.Published.Equal(out.at) {

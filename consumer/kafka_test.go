@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
@@ -18,9 +19,7 @@ func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 500 })
 	s.send(77) // while it runs
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 577 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
@@ -50,15 +49,11 @@ func TestDeadLettersOnTheirTopic(t *testing.T) {
 	s.send(3)
 	poison := []kafka.Record{{Key: []byte("bad"), Value: []byte("{"),
 		Headers: []event.Header{{Key: "trace", Value: []byte("7")}}}}
-	if err := s.sender.Send(t.Context(), arrivalsTopic, poison); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, poison))
 	s.send(3)
 	stop := s.start(s.options(seen))
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 6 && s.size(lettersTopic) >= 1 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.check()
 	letters := s.published(lettersTopic)
 	if len(letters) != 1 || string(letters[0].Value) != "{" || string(letters[0].Key) != "bad" {
@@ -92,9 +87,7 @@ func TestRestartContinuesAtTheCommittedOffset(t *testing.T) {
 	s.send(50)
 	stop = s.start(s.options(&recorder{}))
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 150 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
@@ -115,9 +108,7 @@ func TestDrainFinishesTheBatchInHand(t *testing.T) {
 		t.Fatal("published while the delivery was held")
 	}
 	close(h.release)
-	if err := <-result; err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, <-result)
 	if published, committed := s.size(predictionsTopic), s.committed(); published != committed || published < 16 {
 		t.Errorf("the drain left %d published and %d committed, want the batch in hand in both", published, committed)
 	}
@@ -154,9 +145,7 @@ func TestNormalOperationLogsOnlyTheJoin(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	stop := s.start(o)
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 50 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if want := `msg="joined the consumer group" group=g generation=1 partitions=2 read_from="arrivals/0@0 arrivals/1@0"`; strings.Count(log.String(), "\n") != 1 ||
 		!strings.Contains(log.String(), want) {
 		t.Errorf("logged:\n%s", log.String())
@@ -170,15 +159,11 @@ func TestStartLatestIsCommittedAtOnce(t *testing.T) {
 	o.Source.Start = kafka.Latest
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 30 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.send(10) // while nobody reads
 	stop = s.start(o)
 	s.wait("the rest is committed", func() bool { return s.committed() == 40 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if got := s.size(predictionsTopic); got != 10 {
 		t.Errorf("%d predictions, want the 10 that came after the start", got)
 	}
@@ -186,14 +171,10 @@ func TestStartLatestIsCommittedAtOnce(t *testing.T) {
 
 func TestATopicIsWaitedForAndNewPartitionsAreRead(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
-	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.kafka.Cluster.DeleteTopic(arrivalsTopic))
 	s.wait("the client has noticed", func() bool { return s.missing(arrivalsTopic) })
 	stop := s.start(s.options(seen))
-	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil))
 	s.send(20)
 	s.wait("all is committed", func() bool { return s.committed() == 20 })
 	s.repartition(4)
@@ -204,9 +185,7 @@ func TestATopicIsWaitedForAndNewPartitionsAreRead(t *testing.T) {
 	})
 	s.send(40)
 	s.wait("all is committed", func() bool { return s.committed() == 60 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 }
 
 func TestRunWaitsForAVersion(t *testing.T) {
@@ -222,8 +201,6 @@ func TestRunWaitsForAVersion(t *testing.T) {
 	}
 	versions.swap(newTestVersion("v1"))
 	s.wait("all is committed", func() bool { return s.committed() == 5 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.check()
 }

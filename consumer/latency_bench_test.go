@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // latencies keeps the time from a record's timestamp to the end of its delivery, in steps of a millisecond as Kafka's
@@ -43,9 +44,7 @@ func BenchmarkLatency(b *testing.B) {
 			c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}},
 				BatchSize: benchBatch, BatchLinger: 5 * time.Millisecond,
 				Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p, Mode: Node, Observer: seen}})
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, err)
 			done := make(chan error, 1)
 			go func() { done <- c.Run(ctx) }()
 			<-seen.joined
@@ -60,16 +59,12 @@ func BenchmarkLatency(b *testing.B) {
 					r := &all[sent%len(all)]
 					batch = append(batch, kafka.Record{Key: r.Key, Value: r.Value, Time: now})
 				}
-				if err := sender.Send(ctx, arrivalsTopic, batch); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, sender.Send(ctx, arrivalsTopic, batch))
 				if sent == rate*b.N {
 					break
 				}
 			}
-			if err := <-done; err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, <-done)
 			slices.Sort(seen.all)
 			b.ReportMetric(float64(seen.all[len(seen.all)/2])/1e6, "p50-ms")
 			b.ReportMetric(float64(seen.all[len(seen.all)*99/100])/1e6, "p99-ms")

@@ -11,6 +11,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/infer/growth"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // heap returns the memory in use after all garbage is gone, in bytes.
@@ -32,9 +33,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 		large.Edges = append(large.Edges, fmt.Sprintf("u%07d", k))
 	}
 	value, err := json.Codec{}.AppendArrival(nil, &large)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, c := range map[string]struct {
 		n     int
 		value func(i int) []byte
@@ -53,9 +52,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 			for i := range in {
 				in[i] = kafka.Record{Value: c.value(i), Position: kafka.Position{Topic: arrivalsTopic, Offset: int64(i)}}
 			}
-			if err := p.Process(t.Context(), Intake{Name: "b", Records: in}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: in}))
 			clear(in)
 			v.asked, v.batches = nil, nil
 			if stays := heap() - before; stays > maxKept+8<<20 {
@@ -89,9 +86,7 @@ func TestABatchLetsGoOfItsRecords(t *testing.T) {
 						n := copy(fetched[key:], large[i].Value)
 						large[i].Key, large[i].Value = fetched[:key], fetched[key:key+n]
 					}
-					if err := p.Process(t.Context(), Intake{Name: "b", Records: large}); err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: large}))
 				}()
 				switch v := version.(type) { // what it notes for other tests
 				case *testVersion:

@@ -12,6 +12,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/infer/growth"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // both are the version and a second model.
@@ -28,16 +29,12 @@ func TestModelsAnswerEachArrival(t *testing.T) {
 	models := both{second}
 	p := pipeline(t, PipelineOptions{Versions: serve(first), Deliverer: out, Mode: Node, Models: models, Observer: &seen})
 	in := records(t, arrival("a", "t0"), arrival("b", "t1"), arrival("c"))
-	if err := p.Process(t.Context(), Intake{Name: "b", Records: in}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: in}))
 	apart := map[string]event.Prediction{}
 	for _, m := range models.Of(first) {
 		alone := &kept{}
 		of := pipeline(t, PipelineOptions{Versions: serve(m.Version), Deliverer: alone, Mode: Node})
-		if err := of.Process(t.Context(), Intake{Name: "b", Records: in}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, of.Process(t.Context(), Intake{Name: "b", Records: in}))
 		for _, pr := range alone.predictions() {
 			pr.Model, apart[m.Name+pr.ID] = m.Name, pr
 		}
@@ -51,25 +48,19 @@ func TestModelsAnswerEachArrival(t *testing.T) {
 			t.Errorf("%s by %s (-alone +among several):\n%s", pr.ID, pr.Model, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"sgc a", "sage a", "sgc b", "sage b", "sgc c", "sage c"}, order); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"sgc a", "sage a", "sgc b", "sage b", "sgc c", "sage c"}, order, "order")
 	if len(second.asked) != 1 || len(first.asked) != 2 { // one of each is that of the model alone
 		t.Errorf("rows are looked up %d and %d times", len(first.asked), len(second.asked))
 	}
 	stats := seen.batches[0]
 	counts := []answer.ModelCount{{Name: "sgc", Predictions: 3, Agreed: 3},
 		{Name: "sage", Predictions: 3, Abstained: 3, Agreed: 3}}
-	if diff := cmp.Diff(counts, stats.Models); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
+	expect.Same(t, counts, stats.Models, "counts")
 
 	second.predictor.Model = overflowing{second.predictor.Model}
 	huge := arrival("huge")
 	huge.Features.Values[0] = 3e38
-	if err := p.Process(t.Context(), Intake{Name: "c", Records: records(t, huge, arrival("d"))}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Name: "c", Records: records(t, huge, arrival("d"))}))
 	b := out.batches[1]
 	if len(b.Predictions) != 2 || b.Predictions[0].ID != "d" || len(b.DeadLetters) != 1 ||
 		b.DeadLetters[0].Reason != event.ReasonNotFinite {
@@ -83,9 +74,7 @@ func TestModelsAndTombstones(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true,
 		Forget: &forgets{version: v}, Tombstones: true, Forms: form.Reader{Forget: true},
 		Models: both{newTestVersion("v1")}})
-	if err := p.Process(t.Context(), Intake{Name: "b", Records: events(t, "x t0", "-x", "y t1")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: events(t, "x t0", "-x", "y t1")}))
 	if diff := cmp.Diff([]event.Tombstone{{Key: []byte("x"), Before: 2}}, out.batches[0].Tombstones); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -97,9 +86,7 @@ func TestRefusalsOfSeveralModels(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Mode: Node,
 		Models: both{v}})
 	_, err := p.Predict(t.Context(), v, Intake{Name: "b", Records: records(t, arrival("a"), arrival("b"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	delivered := p.batch.amend([]kafka.Refusal{{Place: 1, Replaced: true, Err: kafka.MessageTooLarge}, {Place: 2,
 		Err: kafka.MessageTooLarge}})
 	var got []string
@@ -127,9 +114,7 @@ func BenchmarkModels(b *testing.B) {
 	for b.Loop() {
 		for k, p := range paths {
 			begun := time.Now()
-			if err := p.Process(b.Context(), Intake{Name: "bench", Records: all}); err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, p.Process(b.Context(), Intake{Name: "bench", Records: all}))
 			took[k] += time.Since(begun)
 		}
 	}

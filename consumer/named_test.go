@@ -8,6 +8,7 @@ import (
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // namingVersion is a test version whose four positions are a number, a bool and a category of two values.
@@ -21,9 +22,7 @@ func (v *namingVersion) Schema() *schema.Schema { return v.schema }
 func newNamingVersion(t *testing.T, id, features string) *namingVersion {
 	t.Helper()
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` + features + `]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &namingVersion{newTestVersion(id), s}
 }
 
@@ -43,9 +42,7 @@ func processed(t *testing.T, o PipelineOptions, records ...kafka.Record) event.B
 	t.Helper()
 	out := &kept{}
 	o.Deliverer = out
-	if err := pipeline(t, o).Process(t.Context(), Intake{Records: records}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, pipeline(t, o).Process(t.Context(), Intake{Records: records}))
 	return out.batches[0]
 }
 
@@ -135,9 +132,7 @@ func TestSchemaIsThatOfTheVersionThatPredicts(t *testing.T) {
 	for k, want := range []string{"[7.5 1 1 0]", "[1 0 7.5 1]"} {
 		v := []*namingVersion{first, second}[k]
 		versions.swap(v)
-		if err := p.Process(t.Context(), Intake{Records: []kafka.Record{record}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Records: []kafka.Record{record}}))
 		if got := fmt.Sprint(v.batches[0].X.Dense.Row(0)); got != want || out.batches[k].Predictions[0].Artifact != v.id {
 			t.Errorf("%s saw %v, want %v; predicted by %s", v.id, got, want, out.batches[k].Predictions[0].Artifact)
 		}

@@ -16,6 +16,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // noting is a consumer of a version, as one of several that share rows and notes.
@@ -212,9 +213,7 @@ func TestLongIDsAreDeadLetters(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Node,
 		Limits: limits.Limits{IDBytes: 8}})
 	all := records(t, arrival(long, "t0"), arrival("a", "t0", long), arrival(long[1:], long[1:]+"", "t1"))
-	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: all}))
 	var got []string
 	for _, d := range out.batches[0].DeadLetters {
 		got = append(got, fmt.Sprint(d.Source.Offset, " ", d.Reason, ": ", d.Detail))

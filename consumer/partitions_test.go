@@ -7,6 +7,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // The topic gets partitions again and again under traffic, with members that come late: all their records are read, by
@@ -35,16 +36,12 @@ func TestNothingOfNewPartitionsIsLost(t *testing.T) {
 	}
 	s.wait("all is committed", func() bool { return s.committed() == int64(10+sent) })
 	for _, stop := range stops {
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, stop())
 	}
 	ids := make(map[string]bool)
 	for _, r := range s.published(predictionsTopic) {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(r.Value, &p))
 		ids[p.ID] = true
 	}
 	if len(ids) != sent {

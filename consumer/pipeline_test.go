@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"rivulet/consumer/limits"
@@ -21,6 +20,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // recorder is an Observer that keeps what it is told.
@@ -150,17 +150,13 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	}
 	// a tombstone is passed over, an empty value is not
 	all = append(all, kafka.Record{}, kafka.Record{Value: []byte{}}, good[1])
-	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: all}))
 	b := out.batches[0]
 	var ids []string
 	for _, pr := range b.Predictions {
 		ids = append(ids, pr.ID)
 	}
-	if diff := cmp.Diff([]string{"a", "z"}, ids); diff != "" {
-		t.Errorf("predicted ids (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"a", "z"}, ids, "predicted ids")
 	if len(b.DeadLetters) != len(bad)+1 {
 		t.Fatalf("%d dead letters, want %d: %v", len(b.DeadLetters), len(bad)+1, b.DeadLetters)
 	}
@@ -193,9 +189,7 @@ func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 	all := records(t, arrival("a", "t0"), arrival("big", "t1"), arrival("z"))
 	all[1].Value = []byte(`{"id":"big","features":[1e15,-1e15,1e15,1e15],"edges":["t1"]}`)
 	all[1].Position = kafka.Position{Topic: "arrivals", Offset: 41}
-	if err := p.Process(t.Context(), Intake{Records: all}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: all}))
 	b := out.batches[0]
 	if len(b.Predictions) != 2 || b.Predictions[0].ID != "a" || b.Predictions[1].ID != "z" {
 		t.Errorf("predictions %+v", b.Predictions)
@@ -228,9 +222,7 @@ func (o overflowing) Logits(b *attach.Batch) *graph.Dense {
 func TestABatchOfDeadLettersOnlyIsDelivered(t *testing.T) {
 	v, out := newTestVersion("v1"), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
-	if err := p.Process(t.Context(), Intake{Records: []kafka.Record{{Value: []byte("no")}}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: []kafka.Record{{Value: []byte("no")}}}))
 	if len(out.batches[0].DeadLetters) != 1 || len(v.batches) != 0 || len(v.asked) != 0 {
 		t.Errorf("delivered %+v; the model ran %d times, rows were asked for %d times", out.batches[0], len(v.batches),
 			len(v.asked))
@@ -247,9 +239,7 @@ func TestEachDistinctNeighbourIsLookedUpOnce(t *testing.T) {
 		}
 	}
 	want := [][]string{{"t0", "t1", "x"}, {"t0", "t1", "x"}}
-	if diff := cmp.Diff(want, v.asked); diff != "" {
-		t.Errorf("ids asked for (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, v.asked, "ids asked for")
 }
 
 func TestPredictionCarriesWhatTheModelSaid(t *testing.T) {
@@ -257,9 +247,7 @@ func TestPredictionCarriesWhatTheModelSaid(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node,
 		Output: Output{TopK: 2, Probabilities: true, Logits: true}})
 	in := Intake{Name: "batch-1", Records: records(t, arrival("a", "t0"), arrival("b", "t1"))}
-	if err := p.Process(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), in))
 	for i, pr := range out.predictions() {
 		if pr.Artifact != "v7" || pr.Batch != "batch-1" || pr.Source.Offset != int64(i) || string(pr.Key) != pr.ID {
 			t.Errorf("prediction %d: %+v", i, pr)
@@ -289,9 +277,7 @@ func TestRepresentation(t *testing.T) {
 		t.Helper()
 		out := &kept{}
 		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Graph, Output: o})
-		if err := p.Process(t.Context(), Intake{Records: records(t, arrivals...)}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrivals...)}))
 		return out.predictions()
 	}
 	for _, pr := range publish(Output{Representation: event.RepresentationLogits, Logits: true}) {
@@ -330,9 +316,7 @@ func TestAbstention(t *testing.T) {
 		v.threshold = threshold
 		out := &kept{}
 		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
-		if err := p.Process(t.Context(), Intake{Records: records(t, arrivals...)}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrivals...)}))
 		return out.predictions()
 	}
 	plain := publish(0)
@@ -358,15 +342,11 @@ func TestAbstention(t *testing.T) {
 func TestFeatureLengthIsJudgedByTheVersionThatServesTheBatch(t *testing.T) {
 	versions, out := serve(newTestVersion("v1")), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: versions, Deliverer: out})
-	if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}))
 	wider := newTestVersion("v2")
 	wider.features = 5
 	versions.swap(wider)
-	if err := p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}))
 	if got := out.batches[0].Predictions[0].Artifact; got != "v1" {
 		t.Errorf("first batch served by %q", got)
 	}

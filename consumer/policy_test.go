@@ -9,6 +9,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // The broker goes away in mid-stream and comes back at the same address with what it had on its disk.
@@ -30,9 +31,7 @@ func TestABrokersRestartIsWaitedFor(t *testing.T) {
 	}
 	s.send(50)
 	s.wait("all is committed", func() bool { return s.committed() == 150 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	t.Logf("%d repeated", s.check())
 }
 
@@ -49,9 +48,7 @@ func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
 		t.Fatal("a topic was created")
 	}
 	writer, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.AllowAutoTopicCreation())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer writer.Close()
 	a := arrival("first", "t0")
 	value, err := json.Codec{}.AppendArrival(nil, &a)
@@ -64,13 +61,9 @@ func TestTopicsAreNotCreatedButWaitedFor(t *testing.T) {
 	if exists(predictionsTopic) || s.committed() != 0 {
 		t.Error("the topic of predictions was created, or a batch committed without it")
 	}
-	if err := s.kafka.Cluster.CreateTopic(predictionsTopic, 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.kafka.Cluster.CreateTopic(predictionsTopic, 1, nil))
 	s.wait("the first arrival is predicted", func() bool { return s.size(predictionsTopic) == 1 && s.committed() == 1 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 }
 
 // A topic that is deleted under a running consumer is not created by it, and read from its beginning when somebody
@@ -81,22 +74,16 @@ func TestADeletedTopicIsWaitedForAndReadAnew(t *testing.T) {
 	s.send(40)
 	stop := s.start(s.options(seen))
 	s.wait("all is committed", func() bool { return s.committed() == 40 })
-	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.kafka.Cluster.DeleteTopic(arrivalsTopic))
 	s.wait("the sender has noticed", func() bool { return s.missing(arrivalsTopic) })
 	before := seen.retried(StageFetch)
 	s.wait("the consumer has asked for it again and again", func() bool { return seen.retried(StageFetch) >= before+4 })
 	if s.kafka.Cluster.PartitionInfo(arrivalsTopic, 0) != nil {
 		t.Fatal("the topic was created by the consumer")
 	}
-	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil))
 	s.send(10)
 	s.wait("all is predicted", func() bool { return s.size(predictionsTopic) == 50 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.check()
 }

@@ -10,6 +10,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
@@ -50,18 +51,14 @@ func BenchmarkReasons(b *testing.B) {
 	for k, reasons := range []int{0, 3} {
 		p, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &encoding{}, Mode: Node,
 			Output: Output{Explain: reasons}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		pipelines[k] = p
 	}
 	var took [2]time.Duration
 	for b.Loop() {
 		for k, p := range pipelines {
 			began := time.Now()
-			if err := p.Process(b.Context(), Intake{Name: "b", Records: in}); err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, p.Process(b.Context(), Intake{Name: "b", Records: in}))
 			took[k] += time.Since(began)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // namedVersion is a version whose features have names.
@@ -28,17 +29,13 @@ func TestReasonsNameFeatures(t *testing.T) {
 	a := event.Arrival{ID: "new", Features: event.Features{Sparse: true, Indices: []int32{3, 8}, Values: []float32{1, 2}},
 		Edges: []string{"17", "nobody"}}
 	value, err := json.Codec{}.AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	in := Intake{Name: "b", Records: []kafka.Record{{Value: value}}}
 	for _, ids := range []bool{false, true} {
 		out := &kept{}
 		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node,
 			Output: Output{Explain: 10, ExplainIDs: ids}})
-		if err := p.Process(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Process(t.Context(), in))
 		want := map[event.Reason]bool{{Kind: event.KindFeature, Name: "country=3"}: true,
 			{Kind: event.KindFeature, Name: "country=8"}: true}
 		if ids {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -23,6 +22,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
+	"rivulet/test/expect"
 )
 
 // world is a broker with topics of their own for one consumer: the embedded one, which is taught to refuse what Kafka
@@ -396,9 +396,7 @@ func TestSmallMessageSizes(t *testing.T) {
 		w.send(w.good(100, []byte("k"))...)
 		large := arrival(strings.Repeat("x", 6000), "t0")
 		value, err := json.Codec{}.AppendArrival(nil, &large)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		w.send(kafka.Record{Key: []byte("large"), Value: value, Headers: []kafka.Header{{Key: "h", Value: []byte("1")}}})
 		w.send(w.good(100, []byte("k"))...)
 		w.send(kafka.Record{Key: []byte("bad"), Value: append([]byte("{"), bytes.Repeat([]byte(" "), 5000)...)})
@@ -442,9 +440,7 @@ func TestRefusalsOfACanary(t *testing.T) {
 		large := func(key []byte) kafka.Record {
 			a := arrival(strings.Repeat(string(key), 3000), "t0")
 			value, err := json.Codec{}.AppendArrival(nil, &a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			return kafka.Record{Key: key, Value: value}
 		}
 		w.send(w.good(3, tried)...)
@@ -465,9 +461,7 @@ func TestRefusalsOfACanary(t *testing.T) {
 			"6 unparsable", "7 v1", "8 v1", "9 prediction_refused"}
 		for what, got := range map[string][]string{"published": published, "observed": w.seen.delivered} {
 			slices.Sort(got)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", what, diff)
-			}
+			expect.Same(t, want, got, "%s", what)
 		}
 	})
 }
@@ -548,12 +542,8 @@ func TestNoTimestampIsAlwaysTaken(t *testing.T) {
 		}
 		w.create(limits, nil)
 		sink, err := kafka.NewSink(w.client, "", retry.Patience{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sink.Send(t.Context(), w.outs, []kafka.Record{{Value: []byte("1"), Time: time.UnixMilli(-1)}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, sink.Send(t.Context(), w.outs, []kafka.Record{{Value: []byte("1"), Time: time.UnixMilli(-1)}}))
 		if got := w.read(w.outs); len(got) != 1 || got[0].Timestamp.UnixMilli() != -1 {
 			t.Errorf("read %v", got)
 		}

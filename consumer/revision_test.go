@@ -16,6 +16,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/infer/growth"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // An arrival whose edges come late ends up as one that brings all of them: the last revision of its prediction has the
@@ -67,9 +68,7 @@ func TestRevisionsAreWholeArrivals(t *testing.T) {
 				records             []kafka.Record
 				arrivals, revisions int
 			}{{first, 2 * nodes, 0}, {late, 0, revisions}, {next, 2 * nodes, 0}} {
-				if err := s.sender.Send(t.Context(), arrivalsTopic, part.records); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, part.records))
 				want.arrivals, want.revisions = want.arrivals+part.arrivals, want.revisions+part.revisions
 				s.wait(fmt.Sprintf("%+v are done", want), func() bool {
 					seen.mu.Lock()
@@ -81,9 +80,7 @@ func TestRevisionsAreWholeArrivals(t *testing.T) {
 					return done == want
 				})
 			}
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			last, numbers := map[string]event.Prediction{}, map[string][]int{}
 			for _, p := range s.predictions() {
 				last[p.ID] = p
@@ -156,16 +153,12 @@ func TestForgottenIDsAreNotRevised(t *testing.T) {
 				records = append(records, nodeRecord(t, arrival(fmt.Sprint("last", k)), begin.Add(5*time.Hour)),
 					nodeRecord(t, arrival(fmt.Sprint("last", k)), begin.Add(10*time.Hour)))
 			}
-			if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 			stop := s.start(o)
 			s.wait("the second of the last records waits in each partition, and nothing before it", func() bool {
 				return s.committed() == int64(len(records)-80+partitions)
 			})
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			var got []string
 			for _, p := range s.predictions() {
 				if !strings.HasPrefix(p.ID, "last") {

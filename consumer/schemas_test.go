@@ -13,6 +13,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // away is a registry of Rivulet's own Avro schema under every id but those of lacking; while down, it knows only what
@@ -100,9 +101,7 @@ func TestAPartitionWaitsForTheRegistry(t *testing.T) {
 		return seen.retries[StageSchemas] > 1
 	})
 	since := time.Now()
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if took := time.Since(since); took > 15*time.Second { // it would wait for ever
 		t.Errorf("the stop took %v", took)
 	}
@@ -118,16 +117,12 @@ func TestAPartitionWaitsForTheRegistry(t *testing.T) {
 	s.wait("all is predicted", func() bool { return s.size(predictionsTopic) == begun+60 })
 	s.framed("a", lacking, 3)
 	s.wait("an unknown id is a dead letter", func() bool { return s.size(lettersTopic) == 3 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	last := map[string]int64{}
 	ids := map[string]bool{}
 	for _, rec := range s.published(predictionsTopic) {
 		var p event.Prediction
-		if err := (json.Codec{}).DecodePrediction(rec.Value, &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, (json.Codec{}).DecodePrediction(rec.Value, &p))
 		if before, is := last[string(rec.Key)]; is && p.Source.Offset <= before {
 			t.Errorf("key %s: offset %d after %d", rec.Key, p.Source.Offset, before)
 		}
@@ -141,9 +136,7 @@ func TestAPartitionWaitsForTheRegistry(t *testing.T) {
 // Deletes and tombstones of a database are passed over and counted: their offsets are committed.
 func TestSkippedRecords(t *testing.T) {
 	mapping, err := form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium, Key: "/owner"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	seen, out := &recorder{}, &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
 		Forms: form.Reader{Mapping: mapping}})
@@ -152,9 +145,7 @@ func TestSkippedRecords(t *testing.T) {
 		`{"op":"d","before":{"id":1}}`, ``, `{"op":"c"}`} {
 		in.Records = append(in.Records, kafka.Record{Key: []byte("k"), Value: []byte(value)})
 	}
-	if err := p.Process(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process(t.Context(), in))
 	b := out.batches[0]
 	if len(b.Predictions) != 1 || string(b.Predictions[0].Key) != "o" || len(b.DeadLetters) != 1 ||
 		string(b.DeadLetters[0].Key) != "k" {

@@ -18,6 +18,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -73,9 +74,7 @@ func inRedis(b *testing.B, n int) *mapping.Redis {
 	b.Helper()
 	at := harness.RealRedis(b)
 	client, err := mapping.Connect(mapping.RedisOptions{URL: at.URL})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	b.Cleanup(func() {
 		_ = harness.Erase(context.Background(), client, harness.Below(at.Prefix)...)
 		_ = client.Close()
@@ -84,12 +83,8 @@ func inRedis(b *testing.B, n int) *mapping.Redis {
 	table := mapping.Table{Keys: keys + "rows:", Layout: mapping.LayoutOf(m), Synthetic: benchSynthetic,
 		Marker: keys + "complete", MarkerID: "1:bench"}
 	ignore := func(int, int) error { return nil }
-	if err := mapping.WriteRows(b.Context(), client, table, m, 0, ignore); err != nil {
-		b.Fatal(err)
-	}
-	if err := client.HSet(b.Context(), table.Marker, mapping.MarkerField, table.MarkerID).Err(); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, mapping.WriteRows(b.Context(), client, table, m, 0, ignore))
+	expect.OK(b, client.HSet(b.Context(), table.Marker, mapping.MarkerField, table.MarkerID).Err())
 	return mapping.NewRedis(client, table)
 }
 
@@ -103,9 +98,7 @@ func cachedShare(b *testing.B, n int) *mapping.Cached {
 		for i := range ids {
 			ids[i] = strconv.Itoa(r.IntN(n))
 		}
-		if err := c.Rows(b.Context(), ids, rows); err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, c.Rows(b.Context(), ids, rows))
 	}
 	return c
 }
@@ -143,9 +136,7 @@ func benchmarkGraphSize(b *testing.B, lookup func(n int) mapping.Lookup) {
 			at := turns % batches * benchBatch
 			in := Intake{Name: "b", Records: records[k][at : at+benchBatch]}
 			begin := time.Now()
-			if err := paths[k].Process(b.Context(), in); err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, paths[k].Process(b.Context(), in))
 			took[k] = append(took[k], time.Since(begin))
 		}
 		turns++
@@ -172,9 +163,7 @@ func BenchmarkGraphSizeMemory(b *testing.B) {
 	for name, keep := range map[string]func(b *testing.B, n int) mapping.Lookup{
 		"memory": func(b *testing.B, n int) mapping.Lookup {
 			m, err := inRedis(b, n).Load(b.Context(), 1<<40, func() error { return nil })
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, err)
 			return m
 		},
 		"cache=10%": func(b *testing.B, n int) mapping.Lookup { return cachedShare(b, n) },
@@ -205,8 +194,6 @@ func resident(b *testing.B) int64 {
 	}
 	_, rest, _ := strings.Cut(string(status), "\nRssAnon:")
 	kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, err)
 	return 1024 * kilobytes
 }

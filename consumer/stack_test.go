@@ -18,6 +18,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
+	"rivulet/test/expect"
 )
 
 const (
@@ -45,9 +46,7 @@ func newStack(t testing.TB, partitions int) *stack {
 func newStackOn(t testing.TB, o devstack.KafkaOptions) *stack {
 	t.Helper()
 	k, err := devstack.StartKafka(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s := &stack{t: t, kafka: k}
 	if s.client, err = kafka.Connect(kafka.Options{Brokers: k.Addrs(), MetadataTTL: 200 * time.Millisecond}); err != nil {
 		t.Fatal(err)

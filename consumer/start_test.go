@@ -10,6 +10,7 @@ import (
 
 	"rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // sendAt publishes one arrival with a timestamp to partition 0 of a topic that has no other.
@@ -48,9 +49,7 @@ func TestStartAtATime(t *testing.T) {
 			s.wait("the group has an offset", func() bool { return s.committed() > 0 || c.want == 6 })
 			s.sendAt(at) // older than some, but it comes after the start was chosen
 			s.wait("all is committed", func() bool { return s.committed() == 6 })
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			if got := s.size(predictionsTopic); got != c.want {
 				t.Errorf("%d predictions, want %d", got, c.want)
 			}
@@ -64,9 +63,7 @@ func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 	s.send(3)
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...), kgo.TransactionalID("tx"),
 		kgo.DefaultProduceTopic(arrivalsTopic))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	a := arrival("n-open", "t0")
 	value, err := json.Codec{}.AppendArrival(nil, &a)
@@ -78,13 +75,9 @@ func TestStartLatestIsBeforeOpenTransactions(t *testing.T) {
 	o.Source.Start = kafka.Latest
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 3 })
-	if err := client.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, client.EndTransaction(t.Context(), kgo.TryCommit))
 	s.wait("the transaction's record is predicted", func() bool { return s.size(predictionsTopic) == 1 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 }
 
 // With Latest, records of a partition that was made while the consumer ran are not old, though it is noticed late.
@@ -98,9 +91,7 @@ func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 	s.repartition(2)
 	s.sendTo(1, "early")
 	s.wait("the record is predicted", func() bool { return s.size(predictionsTopic) == 1 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 }
 
 // A partition that is added while nobody runs is new, though the group starts at the end of a topic that it has never
@@ -119,9 +110,7 @@ func TestAPartitionAddedDuringARestartIsReadWhole(t *testing.T) {
 			stop := s.start(o)
 			s.wait("the start is committed", func() bool { return s.committed() == 10 })
 			err := stop()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			s.repartition(2)
 			s.sendTo(0, "old")
 			s.sendTo(1, "new")
@@ -132,9 +121,7 @@ func TestAPartitionAddedDuringARestartIsReadWhole(t *testing.T) {
 			defer o.Kafka.Close()
 			stop = s.start(o)
 			s.wait("all is committed", func() bool { return s.committed() == 12 })
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			if got := s.size(predictionsTopic); got != 2 {
 				t.Errorf("%d predictions, want those of the two arrivals that came after the start", got)
 			}
@@ -161,9 +148,7 @@ func TestMembersBeginAtOneStart(t *testing.T) {
 	}
 	s.wait("all is committed", func() bool { return s.committed() == 8 })
 	for _, stop := range stops {
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, stop())
 	}
 	for _, r := range s.published(predictionsTopic) {
 		if !bytes.Contains(r.Value, []byte(`"after"`)) {

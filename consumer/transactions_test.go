@@ -16,6 +16,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/kafka"
 	"rivulet/producer"
+	"rivulet/test/expect"
 )
 
 // exactlyOnce makes the options of a consumer that delivers in transactions.
@@ -100,13 +101,9 @@ func TestExactlyOnceOverRebalances(t *testing.T) {
 		return second.deliveries > 0
 	})
 	s.send(200)
-	if err := stopSecond(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stopSecond())
 	s.wait("all is committed", func() bool { return s.committed() == int64(s.sent) })
-	if err := stopFirst(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stopFirst())
 	s.checkOnce()
 }
 
@@ -150,15 +147,11 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	o := s.exactlyOnce(&recorder{})
 	dead, member := o.Fencer, kafka.Member{Group: "g", Generation: -1}
 	g, at := named{member}, kafka.TopicPartition{Topic: arrivalsTopic}
-	if err := dead.Begin(ctx, g, []kafka.TopicPartition{at}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, dead.Begin(ctx, g, []kafka.TopicPartition{at}))
 	open, err := o.Path.Deliverer.Publish(ctx,
 		event.Batch{Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}},
 		kafka.Offsets{at: 16}, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if err := open.Commit(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -170,14 +163,10 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	if seen.generations() != 0 {
 		t.Error("the successor reads from offsets that may change")
 	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	stop = s.start(s.exactlyOnce(&recorder{}))
 	s.wait("all is committed", func() bool { return s.committed() == 16 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.checkOnce()
 }
 
@@ -203,14 +192,10 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	<-h.held
 	// The group forgets the member, and another one takes over.
 	other := s.exactlyOnce(&recorder{})
-	if err := other.Fencer.Begin(t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, other.Fencer.Begin(t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}))
 	close(h.release)
 	s.wait("all is committed", func() bool { return s.committed() == 16 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if seen.generations() < 2 {
 		t.Errorf("%d generations: the fenced producer went on", seen.generations())
 	}

@@ -21,6 +21,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 )
 
 // manyNeighbours adds nodes k0 … k39 to T, whose rows add up to other bits in another order.
@@ -36,9 +37,7 @@ func manyNeighbours(v *growingVersion) {
 func edgeRecord(t testing.TB, from, to string, at time.Time) kafka.Record {
 	t.Helper()
 	value, err := json.Codec{}.AppendEdge(nil, &event.Edge{Source: from, Target: to, Weight: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return kafka.Record{Key: []byte(from), Value: value, Time: at,
 		Headers: []event.Header{{Key: event.HeaderKind, Value: []byte(event.KindEdge)}}}
 }
@@ -46,9 +45,7 @@ func edgeRecord(t testing.TB, from, to string, at time.Time) kafka.Record {
 func nodeRecord(t testing.TB, a event.Arrival, at time.Time) kafka.Record {
 	t.Helper()
 	value, err := json.Codec{}.AppendArrival(nil, &a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return kafka.Record{Key: []byte(a.ID), Value: value, Time: at}
 }
 
@@ -127,9 +124,7 @@ func TestEdgesApartGiveTheSameBits(t *testing.T) {
 		o := s.waiting(exactly, v, seen)
 		for k, records := range [][]kafka.Record{sorted, append(whole, apart...)} {
 			o.Window.Wait = time.Duration(k) * time.Hour
-			if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 			want := []int{nodes, (2 + orders) * nodes}[k]
 			stop := s.start(o)
 			s.wait("all are predicted", func() bool {
@@ -137,9 +132,7 @@ func TestEdgesApartGiveTheSameBits(t *testing.T) {
 				defer seen.mu.Unlock()
 				return seen.deliveries >= want
 			})
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 		}
 		byNode := map[string][]event.Prediction{}
 		for _, p := range s.predictions() {
@@ -232,23 +225,17 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 			stop := s.start(o)
 			total := 0
 			for _, records := range parts {
-				if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 				total += len(records)
 				if kill > 0 { // and ends, and begins again
-					if err := stop(); err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, stop())
 					stop = s.start(o)
 				}
 			}
 			s.wait("the second of the last records waits in each partition, and nothing before it", func() bool {
 				return s.committed() == int64(total-len(last)+partitions)
 			})
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			outputs = map[place][]string{}
 			for _, p := range s.predictions() {
 				at := place{p.Source, p.Revision}
@@ -296,16 +283,12 @@ func TestEdgesBetweenNodesOfTAreCounted(t *testing.T) {
 				}
 				records = append(records, nodeRecord(t, last, begin.Add(3*time.Hour)),
 					nodeRecord(t, last, begin.Add(6*time.Hour)))
-				if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 				o := s.waiting(true, v, seen)
 				o.Path.Update, o.Window.Age, o.Window.DropUnmatched = update, 2*time.Hour, drop
 				stop := s.start(o)
 				s.wait("all but the last record is told", func() bool { return s.committed() == int64(len(records)-1) })
-				if err := stop(); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, stop())
 				old := 0
 				for _, b := range seen.batches {
 					old += b.OldEdges
@@ -371,16 +354,12 @@ func TestOddEdgesOfTheirOwn(t *testing.T) {
 	edge("x", `{"source": "x", "target": "t0"}`)
 	last := arrival("last")
 	records = append(records, nodeRecord(t, last, begin.Add(3*time.Hour)), nodeRecord(t, last, begin.Add(6*time.Hour)))
-	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 	o := s.waiting(true, v, seen)
 	o.Path.Limits.IDBytes = 64
 	stop := s.start(o)
 	s.wait("all but the last record is told", func() bool { return s.committed() == int64(len(records)-1) })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	var got []string
 	for _, p := range s.predictions() {
 		got = append(got, fmt.Sprintf("%s %d known %d unknown", p.ID, p.Known, p.Unknown))

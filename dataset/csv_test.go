@@ -15,6 +15,7 @@ import (
 	"rivulet/dataset/csv"
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 const (
@@ -50,9 +51,7 @@ func gzipped(t testing.TB, text string) []byte {
 	if _, err := z.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, z.Close())
 	return b.Bytes()
 }
 
@@ -62,12 +61,8 @@ func writeTree(t testing.TB, files map[string][]byte) string {
 	dir := filepath.Join(t.TempDir(), "path")
 	for name, content := range files {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		expect.OK(t, os.WriteFile(file, content, 0o600))
 	}
 	return dir
 }
@@ -95,9 +90,7 @@ func TestCSV(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Open(writeTree(t, files), OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			want := csvSet()
 			if name == "list of features" {
 				want.Notes = slices.Delete(want.Notes, 2, 3)
@@ -114,12 +107,8 @@ func TestCSVWithoutSplit(t *testing.T) {
 	nodes := "id,x,label\na,1,dog\nb,1,10\nc,1,9\nd,1,cat\ne,1,\n"
 	d, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte("source,target\n")}),
 		OpenOptions{SplitSeed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"10", "9", "cat", "dog"}, d.Classes); diff != "" {
-		t.Errorf("classes (-want +got):\n%s", diff)
-	}
+	expect.OK(t, err)
+	expect.Same(t, []string{"10", "9", "cat", "dog"}, d.Classes, "classes")
 	if diff := cmp.Diff(counts{5, 0, 1, 4, 2, 1, 1, 1},
 		count(d)); diff != "" || !strings.Contains(strings.Join(d.Notes, ""), "with seed 5") {
 		t.Errorf("%v (-want +got):\n%s", d.Notes, diff)

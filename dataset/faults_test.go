@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 )
 
 // Faults are counted, and reading goes on.
@@ -16,9 +17,7 @@ func TestFaults(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes), "edges.csv": []byte(edges)})
 	faults := &table.Faults{}
 	d, err := Open(dir, OpenOptions{Faults: faults})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff([]string{table.Repeated, table.Unnamed, table.Unlabelled, table.Splitless, table.Dangling,
 		table.Weighted}, faults.Kinds); diff != "" || d.Nodes() != 3 || d.Adj.NNZ() != 4 {
 		t.Errorf("%d nodes, %d edges, faults (-want +got):\n%s", d.Nodes(), d.Adj.NNZ()/2, diff)
@@ -52,9 +51,7 @@ func TestFindTables(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes),
 		"follows.csv": []byte("follower,followee,weight\nu1,u2,3\nu3,u4,1\n")})
 	found, err := table.Find(dir, table.Settings{}, OpenOptions{}.Kinds())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := usersTables
 	want.Nodes, want.Edges = table.NodesPath(dir+"/users.csv"), dir+"/follows.csv"
 	want.Weight, want.Drop, want.Decimal = "weight", []string{"Unnamed: 0"}, ","

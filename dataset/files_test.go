@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // npyBytes returns an npy file of version 1.0: a header of these words, then the values in little-endian order.
@@ -130,13 +132,9 @@ func pathFiles() map[string][]byte {
 func writeFiles(t testing.TB, files map[string][]byte) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "path")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(dir, 0o777))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 	}
 	return dir
 }

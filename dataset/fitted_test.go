@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/graph"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // A data set whose features were made of named columns keeps the schema and the columns, also where its rows are
@@ -30,13 +29,9 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 	}
 	columns[0].Missing[3], columns[0].Numbers[3] = true, 0
 	s, err := schema.Fit(columns, d.Train, schema.FitOptions{MinCount: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	rows, err := s.EncodeColumns(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var entries []graph.Edge
 	for k, v := range rows.Dense {
 		if v != 0 {
@@ -58,9 +53,7 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 		if got.Schema == nil || got.Schema.Hash() != s.Hash() || got.BagOfWords {
 			t.Errorf("%s: schema %v, a bag of words: %t", name, got.Schema, got.BagOfWords)
 		}
-		if diff := cmp.Diff(columns, got.Values); diff != "" {
-			t.Errorf("%s: columns (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, columns, got.Values, "%s: columns", name)
 		if got.Fingerprint() != d.Fingerprint() {
 			t.Errorf("%s: another fingerprint", name)
 		}
@@ -71,12 +64,8 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 				string(must(t, filepath.Join(dir, columnsFile))), `"missing":[3]`, `"missing":[12]`, 1)},
 			schemaFile: {schemaFile, `{}`}} {
 			broken := filepath.Join(t.TempDir(), "broken")
-			if err := os.CopyFS(broken, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(broken, file[0]), []byte(file[1]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.CopyFS(broken, os.DirFS(dir)))
+			expect.OK(t, os.WriteFile(filepath.Join(broken, file[0]), []byte(file[1]), 0o600))
 			if _, err := Open(broken, OpenOptions{}); err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s, %s: error %v, want %q", name, file[0], err, text)
 			}
@@ -87,8 +76,6 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 func must(t *testing.T, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/numpy"
+	"rivulet/test/expect"
 )
 
 // fuzzLimit is the limit of one array while fuzzing: declared sizes beyond it must be refused before anything is
@@ -60,9 +61,7 @@ func FuzzNPZ(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := adj.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, adj.Validate())
 		if adj.Val != nil || !isUndirected(adj) {
 			t.Fatalf("accepted %+v", adj)
 		}
@@ -79,15 +78,11 @@ func FuzzCSR(f *testing.F) {
 		e := entries{"format": format, "shape": shape, "indptr": indptr, "indices": indices, "data": data}
 		packed := e.zip(zip.Store)
 		z, err := numpy.OpenArchive(bytes.NewReader(packed), int64(len(packed)), fuzzLimit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		m, err := numpy.ReadSparse(z)
 		if err != nil {
 			return
 		}
-		if err := m.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, m.Validate())
 	})
 }

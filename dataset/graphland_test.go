@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset/graphland"
 	"rivulet/graph"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // land is a set in GraphLand's layout, with its roles by time.
@@ -29,9 +30,7 @@ func land() map[string][]byte {
 // arrive.
 func TestGraphLandByTime(t *testing.T) {
 	d, err := Open(writeTree(t, land()), OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, of := range map[string][2][]int32{"train": {d.Train, {0, 1}}, "validation": {d.Validation, {3}},
 		"test": {d.Test, {5}}, "unlabelled": {d.Unlabelled, {2}}, "labels": {d.Labels, {1, 0, -1, 1, -1, 0}}} {
 		if !slices.Equal(of[0], of[1]) {

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // inductiveSet returns the graph
@@ -47,13 +48,9 @@ func TestAttach(t *testing.T) {
 		R:     &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 0, 1, 1}, ColIdx: []int32{1}},
 		Known: []int32{0, 1, 0},
 	}
-	if diff := cmp.Diff(want, d.Attach(o, []int32{4, 3, 7}, false)); diff != "" {
-		t.Errorf("node batch (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, d.Attach(o, []int32{4, 3, 7}, false), "node batch")
 	want.Adj = graph.Symmetric(3, [][2]int32{{0, 1}})
-	if diff := cmp.Diff(want, d.Attach(o, []int32{4, 3, 7}, true)); diff != "" {
-		t.Errorf("graph batch (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, d.Attach(o, []int32{4, 3, 7}, true), "graph batch")
 }
 
 // Every edge of an arrival is counted once: to T, within the batch, or left out as unknown.

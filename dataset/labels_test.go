@@ -6,6 +6,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 )
 
 // Labels of a task of labels are one column of lists, in several forms, or a column of true and false for each.
@@ -74,9 +75,7 @@ func TestLabelsOfGraphSAINT(t *testing.T) {
 		"5": [1, 0, 0]}`)
 	for _, task := range []string{"", "labels"} {
 		d, err := Open(writeFiles(t, files), OpenOptions{Tables: table.Settings{Task: task}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if d.Task != target.Labels || strings.Join(d.Classes, " ") != "0 1 2" ||
 			!strings.HasPrefix(string(flags(d)), "101 000 ") ||
 			len(d.Notes) == 0 {

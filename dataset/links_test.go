@@ -8,6 +8,7 @@ import (
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 )
 
 const shopEdges = "source,target\nu1,i1\nu2,i1\nu2,i2\nu3,i2\nu4,i3\n"
@@ -19,9 +20,7 @@ func TestLinksOfTables(t *testing.T) {
 		"id,kind,age,label\nu1,user,20,1\nu2,user,30,2\nu3,user,40,3\nu4,user,50,4\ni1,item,,5\ni2,item,,6\ni3,item,,7\n"),
 		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\ntask: links\ncandidates: kind=item\n")}
 	d, err := Open(writeTree(t, files), OpenOptions{SplitSeed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	names := func() (out []string) {
 		for _, c := range d.Columns {
 			out = append(out, c.Name)
@@ -57,9 +56,7 @@ func TestLinksOfTables(t *testing.T) {
 func TestLinksOfLayouts(t *testing.T) {
 	dir := writeFiles(t, pathFiles())
 	d, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "links"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if d.Task != target.Links || d.Classes != nil || slices.Max(d.Labels) != 0 || len(d.Unlabelled) != 0 {
 		t.Errorf("task %s, classes %q, labels %v", d.Task, d.Classes, d.Labels)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // pathSet returns the data set of pathFiles.
@@ -31,9 +32,7 @@ func pathSet() *Dataset {
 
 func TestLoad(t *testing.T) {
 	d, err := openDir(writeFiles(t, pathFiles()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(pathSet(), d); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -78,9 +77,7 @@ func TestLoadForms(t *testing.T) {
 			files := pathFiles()
 			change(files)
 			d, err := openDir(writeFiles(t, files))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if got := d.Fingerprint(); got != want {
 				t.Errorf("fingerprint %s, want %s: %+v", got, want, d)
 			}
@@ -102,9 +99,7 @@ func TestLoadDenseForms(t *testing.T) {
 			delete(files, sparseFile)
 			files[denseFile] = content
 			d, err := openDir(writeFiles(t, files))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff(want, d.X.Dense); diff != "" || d.BagOfWords {
 				t.Errorf("bag of words %v (-want +got):\n%s", d.BagOfWords, diff)
 			}
@@ -346,9 +341,7 @@ func TestLoadMakesGraphsUndirected(t *testing.T) {
 		files := pathFiles()
 		files[adjFile] = content
 		d, err := openDir(writeFiles(t, files))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if notes := strings.Join(d.Notes, " "); !strings.Contains(notes, want) {
 			t.Errorf("notes %q, want %q", notes, want)
 		}
@@ -423,9 +416,7 @@ func TestSciPyFiles(t *testing.T) {
 		"dense": dense, "dense_fortran": dense} {
 		t.Run(name, func(t *testing.T) {
 			d, err := openDir("testdata/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			want := &Dataset{Name: name, IDs: Decimals(5), Adj: adj, X: x, Labels: []int32{0, 1, 0, 1, 0}, Classes: Decimals(2),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2, 4}, BagOfWords: x.Sparse != nil}
 			if diff := cmp.Diff(want, d); diff != "" {
@@ -445,9 +436,7 @@ func TestPyTorchGeometric(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := openDir("testdata/pyg/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			want := &Dataset{Name: name, IDs: Decimals(5), Classes: Decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
 				Adj:   graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{4}, BagOfWords: x.Sparse != nil}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 func longTables(t *testing.T, features, more string) (*Dataset, error) {
@@ -36,9 +37,7 @@ func longTables(t *testing.T, features, more string) (*Dataset, error) {
 // names: 2 comes before 10. Rows come in any order, and nodes may have none.
 func TestLongFeatures(t *testing.T) {
 	d, err := longTables(t, "value,node,feature,since\n2,15,10,x\n1.5,10,2,x\n0,10,10,x\n-1,10.0,33,x\n", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := graph.Features{
 		Sparse: &graph.CSR{
 			Rows:   6,

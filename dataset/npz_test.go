@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // TestGNNBenchmark reads what NumPy wrote (testdata/make.py).
@@ -41,9 +42,7 @@ func TestGNNBenchmark(t *testing.T) {
 	for _, want := range []*Dataset{sparse, dense} {
 		t.Run(want.Name, func(t *testing.T) {
 			d, err := Open("testdata/gnnbenchmark/"+want.Name+".npz", OpenOptions{SplitSeed: 3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			want.Labels = []int32{0, 1, 0, 1, 0}
 			if len(d.Train) != 2 || len(d.Validation) != 1 || len(d.Test) != 2 || withoutRole(d) != 0 {
 				t.Errorf("split %v, %v, %v", d.Train, d.Validation, d.Test)
@@ -109,15 +108,11 @@ func TestNpzEdgesAndMasksRefused(t *testing.T) {
 	}
 	open := func(e entries) error {
 		file := filepath.Join(t.TempDir(), "a.npz")
-		if err := os.WriteFile(file, e.zip(zip.Deflate), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(file, e.zip(zip.Deflate), 0o600))
 		_, err := Open(file, OpenOptions{})
 		return err
 	}
-	if err := open(files); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, open(files))
 	for _, c := range []struct {
 		name    string
 		content []byte
@@ -150,9 +145,7 @@ func TestDrawSplit(t *testing.T) {
 		for _, i := range []int{5, 50, 102} {
 			d.Labels[i] = -1
 		}
-		if err := d.drawSplit(seed); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, d.drawSplit(seed))
 		return d
 	}
 	one, again, other := draw(1), draw(1), draw(2)
@@ -187,15 +180,11 @@ func TestGNNBenchmarkRefuses(t *testing.T) {
 	}
 	open := func(e entries) error {
 		file := filepath.Join(t.TempDir(), "a.npz")
-		if err := os.WriteFile(file, e.zip(zip.Deflate), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(file, e.zip(zip.Deflate), 0o600))
 		_, err := Open(file, OpenOptions{})
 		return err
 	}
-	if err := open(files); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, open(files))
 	for _, c := range []struct {
 		name    string
 		content []byte

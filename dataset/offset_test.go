@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // A feature whose values differ only in digits that float32 does not keep ends the reading, whatever the layout; the
@@ -39,9 +41,7 @@ func TestOffsets(t *testing.T) {
 				name:     npyBytes(dtype, "(4, 2)", values),
 				"labels": labels,
 			}
-			if err := os.WriteFile(file, content.zip(zip.Deflate), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(file, content.zip(zip.Deflate), 0o600))
 			_, err := Open(file, OpenOptions{})
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 func TestOpenDetects(t *testing.T) {
@@ -27,9 +29,7 @@ z,3,A,te
 				t.Fatalf("found %q, %v, want %q", f.Name, err, c.want)
 			}
 			d, err := Open(c.path, OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			named, err := Open(c.path, OpenOptions{Format: c.want})
 			if err != nil || named.Fingerprint() != d.Fingerprint() {
 				t.Errorf("with the format's name: %v, not the same data set", err)

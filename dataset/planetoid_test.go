@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset/pickle"
 	"rivulet/graph"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 )
 
 // planetoidSet returns the graph of testdata/make_planetoid.py, with two validation nodes.
@@ -54,9 +55,7 @@ func TestPlanetoid(t *testing.T) {
 	for _, name := range []string{"protocol0", "protocol1", "protocol2", "bigendian", "python3"} {
 		t.Run(name, func(t *testing.T) {
 			d, err := readPlanetoid("testdata/planetoid/ind."+name, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff(planetoidSet(name), d); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -67,9 +66,7 @@ func TestPlanetoid(t *testing.T) {
 // By default all nodes of allx but the training nodes validate, up to 500 of them.
 func TestOpenPlanetoid(t *testing.T) {
 	d, err := Open("testdata/planetoid/ind.protocol2", OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(counts{10, 8, 4, 3, 2, 0, 4, 3}, count(d)); diff != "" || d.Name != "protocol2" {
 		t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 	}
@@ -83,19 +80,13 @@ func TestOpenPlanetoid(t *testing.T) {
 // Cora in Planetoid's layout equals Cora in GraphSAINT's.
 func TestPlanetoidCora(t *testing.T) {
 	want, err := openDir(datatest.Dir(t, "cora"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := t.TempDir()
 	for name, content := range planetoidFiles(want) {
-		if err := os.WriteFile(filepath.Join(dir, "ind.cora."+name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, "ind.cora."+name), content, 0o600))
 	}
 	got, err := Open(dir, OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got.Fingerprint() != want.Fingerprint() || got.Name != want.Name || len(got.Notes) != 0 {
 		t.Errorf("%s, %+v, %v; want %s, %+v", got.Name, count(got), got.Notes, want.Name, count(want))
 	}
@@ -239,15 +230,11 @@ func TestPlanetoidRefuses(t *testing.T) {
 			dir := t.TempDir()
 			for _, part := range []string{"x", "y", "allx", "ally", "tx", "ty", "test.index", "graph"} {
 				content, err := os.ReadFile("testdata/planetoid/ind.protocol2." + part)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				if part == c.file {
 					content = c.content
 				}
-				if err := os.WriteFile(filepath.Join(dir, "ind.a."+part), content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, os.WriteFile(filepath.Join(dir, "ind.a."+part), content, 0o600))
 			}
 			d, err := Open(dir, OpenOptions{})
 			if err == nil {

@@ -3,9 +3,8 @@ package dataset
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 )
 
 type counts struct{ Nodes, Edges, Features, Classes, Train, Unlabelled, Validation, Test int }
@@ -23,12 +22,8 @@ func TestRealSets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := openDir(datatest.Dir(t, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, count(d)); diff != "" {
-				t.Errorf("counts (-want +got):\n%s", diff)
-			}
+			expect.OK(t, err)
+			expect.Same(t, want, count(d), "counts")
 			if d.Name != name || !d.BagOfWords {
 				t.Errorf("name %q, bag of words %v; want %q, true", d.Name, d.BagOfWords, name)
 			}

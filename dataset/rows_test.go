@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 )
 
 const (
@@ -34,9 +35,7 @@ func TestPositionalTables(t *testing.T) {
 	named := positionalTables
 	named.Nodes, named.Edges = table.NodesPath(dir+"/nodes.csv"), dir+"/edges.csv"
 	d, err := OpenTables(OpenOptions{Tables: named})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff([]float32{31.5, -2, 1000, 0, 7, 1, 8, 3}, d.X.Dense.Data); diff != "" || d.Columns != nil {
 		t.Errorf("columns %v, X (-want +got):\n%s", d.Columns, diff)
 	}
@@ -134,9 +133,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("renumbered: %v", got)
 		}
 		graphsaint, csv := filepath.Join(t.TempDir(), "g"), filepath.Join(t.TempDir(), "c")
-		if err := errors.Join(d.Save(graphsaint), d.SaveCSV(csv)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, errors.Join(d.Save(graphsaint), d.SaveCSV(csv)))
 		again, err := Open(graphsaint, OpenOptions{})
 		if err != nil || again.Fingerprint() != d.Fingerprint() {
 			t.Errorf("saved as graphsaint: %v, times %v", err, again.Times)

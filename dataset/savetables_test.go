@@ -5,29 +5,21 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 // What SaveCSV writes is read as the same data set; a bag of words becomes dense.
 func TestSaveCSV(t *testing.T) {
 	for _, sparse := range []bool{true, false} {
 		d, err := randomSet(t, 600, sparse).Withhold(0.3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		dir := t.TempDir()
-		if err := d.SaveCSV(dir); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, d.SaveCSV(dir))
 		back, err := Open(dir, OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		want := *d
 		want.Name, want.Notes, want.BagOfWords, want.X = back.Name, back.Notes, false, back.X
-		if diff := cmp.Diff(&want, back); diff != "" {
-			t.Errorf("sparse %t (-want +got):\n%s", sparse, diff)
-		}
+		expect.Same(t, &want, back, "sparse %t", sparse)
 		for i := range d.Nodes() {
 			d.X.Each(i, func(c int, v float32) {
 				if back.X.Dense.Row(i)[c] != v {

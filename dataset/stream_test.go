@@ -10,15 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 )
 
 func streamed(t *testing.T, nodes, edges string) (*table.Stream, bool, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"nodes.csv": nodes, "edges.csv": edges} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return OpenStream(dir, OpenOptions{})
 }

@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/table"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // openTexts reads two tables as if --nodes and --edges named them.
@@ -25,9 +26,7 @@ func openTexts(t *testing.T, nodes, edges string, o table.Settings) (*Dataset, e
 func mustOpenTexts(t *testing.T, nodes, edges string, o table.Settings) *Dataset {
 	t.Helper()
 	d, err := openTexts(t, nodes, edges, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -85,9 +84,7 @@ func usersColumns() []schema.Column {
 // Columns get the types that their values have; a node without label and split is unlabelled.
 func TestNamedColumns(t *testing.T) {
 	d := mustOpenTexts(t, users, follows, usersTables)
-	if diff := cmp.Diff(usersColumns(), d.Columns); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
-	}
+	expect.Same(t, usersColumns(), d.Columns, "columns")
 	if diff := cmp.Diff([][]int32{{0}, {1}, {2}, {3}, {1, 0, 1, -1}},
 		[][]int32{d.Train, d.Validation, d.Test, d.Unlabelled, d.Labels}); diff != "" {
 		t.Errorf("roles and labels (-want +got):\n%s", diff)
@@ -97,9 +94,7 @@ func TestNamedColumns(t *testing.T) {
 	}
 	want := "Features by name: plan (text, 1 missing), active (bool, 1 missing), joined (time, UTC where no zone is given, 1 missing), " +
 		"age (number, 1 missing), v (list of 2, 1 missing)."
-	if diff := cmp.Diff([]string{want}, d.Notes); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{want}, d.Notes, "notes")
 }
 
 // The same rows in other forms give the same columns, and so does data.yaml.
@@ -107,9 +102,7 @@ func TestFormsOfText(t *testing.T) {
 	semicolons := strings.NewReplacer(",", ";", "\"[1, 2]\"", "[1 2]", "31.5", "31,5").
 		Replace(strings.ReplaceAll(users, "[1, 2]", "[1 2]"))
 	encoder, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	described := func(extra string) []byte {
 		return []byte(
 			"nodes: n.csv\nedges: e.csv\nid: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\n" +
@@ -134,9 +127,7 @@ func TestFormsOfText(t *testing.T) {
 			dir := writeTree(t, files)
 			for _, path := range []string{dir, dir + "/data.yaml"} {
 				d, err := Open(path, OpenOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				if diff := cmp.Diff(usersColumns(), d.Columns); diff != "" || d.Name != "path" {
 					t.Errorf("%s (-want +got):\n%s", d.Name, diff)
 				}
@@ -157,9 +148,7 @@ func TestIntegersReadAsFloats(t *testing.T) {
 	if diff := cmp.Diff([]string{"1", "17", "100000", "5"}, d.IDs); diff != "" || d.Adj.NNZ() != 4 {
 		t.Errorf("%d edges, ids (-want +got):\n%s", d.Adj.NNZ()/2, diff)
 	}
-	if diff := cmp.Diff([]string{"1", "3"}, d.Classes); diff != "" {
-		t.Errorf("classes (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"1", "3"}, d.Classes, "classes")
 	floats := mustOpenTexts(
 		t,
 		strings.NewReplacer("\n1,", "\n1.0,", "\n17,", "\n17.0,", "\n5,", "\n5.0,", "100000", "1e+05").Replace(nodes),
@@ -266,9 +255,7 @@ func TestSaidTypes(t *testing.T) {
 		{Name: "note", Type: schema.Text, Texts: []string{"1", "2", "x", "é"}},
 		{Name: "n", Type: schema.Bool, Bools: []bool{true, false, true, false}},
 	}
-	if diff := cmp.Diff(want, d.Columns); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, d.Columns, "columns")
 	notes := strings.Join(d.Notes, "\n")
 	for _, word := range []string{"Weights of edges were dropped: 2 were not 1.",
 		`nodes that were ignored: ["Unnamed: 0"]`, "zip (category)"} {
@@ -282,18 +269,14 @@ func TestSaidTypes(t *testing.T) {
 func TestDirectoryOfNames(t *testing.T) {
 	files := map[string][]byte{"nodes.csv": []byte(csvNodes), "edges.csv": []byte(csvEdges)}
 	positional, err := Open(writeTree(t, files), OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if want := csvSet().Fingerprint(); positional.Columns != nil || positional.Fingerprint() != want {
 		t.Errorf("fingerprint %s, want %s", positional.Fingerprint(), want)
 	}
 	named := maps.Clone(files)
 	named["nodes.csv"] = []byte(strings.Replace(csvNodes, "1.7", "", 1))
 	d, err := Open(writeTree(t, named), OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(d.Columns) != 2 || !d.Columns[1].Missing[0] || d.X.Dense != nil {
 		t.Errorf("%+v", d)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 )
 
 // Labels of a task of numbers are one column of numbers or several, in tables of CSV and in their settings' file.
@@ -15,9 +16,7 @@ func TestNumbersOfTables(t *testing.T) {
 		"id,x,price,area,split\na,1,12.5,3,train\nb,2,-1e3,4,train\nc,3,7,5,val\nd,4,8,6,test\ne,5,,,unlabelled\n")}
 	dir := writeTree(t, files)
 	d, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "number", Label: "price, area", Positional: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if d.Task != target.Number || strings.Join(d.Classes, " ") != "price area" || d.X.Cols() != 1 ||
 		d.Targets.Row(1)[0] != -1000 || d.Targets.Row(3)[1] != 6 || d.Labels[0] != 0 || d.Labels[4] != -1 {
 		t.Errorf("task %s: %q, labels %v, %v", d.Task, d.Classes, d.Labels, d.Targets)

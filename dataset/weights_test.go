@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 )
 
 const weighedNodes = "id,x,label,split\na,1,A,train\nb,2,B,val\nc,3,A,test\nd,4,B,train\n"
@@ -16,9 +17,7 @@ func openWeighed(t *testing.T, edges string, s table.Settings) (ab, cd float32, 
 	t.Helper()
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes), "edges.csv": []byte(edges)})
 	d, err := Open(dir, OpenOptions{Tables: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	at := func(i, j int32) float32 {
 		cols, vals := d.Adj.Row(int(i))
 		k := slices.Index(cols, j)
@@ -68,13 +67,9 @@ func TestWeightsOfLayouts(t *testing.T) {
 	}
 	dir := with([]float32{1, 1, 1, 1, 2.5, 2.5, 1, 1, 3, 3})
 	kept, err := Open(dir, OpenOptions{Tables: table.Settings{Weight: "data"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dropped, err := Open(dir, OpenOptions{Tables: table.Settings{DropWeights: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if dropped.Adj.Val != nil || kept.Adj.NNZ() != dropped.Adj.NNZ() || slices.Max(kept.Adj.Val) != 3 ||
 		kept.Fingerprint() == dropped.Fingerprint() {
 		t.Errorf("kept %v, dropped %v", kept.Adj.Val, dropped.Adj.Val)
@@ -100,9 +95,7 @@ func TestWeightsStayWithTheirEdges(t *testing.T) {
 	edges := "source,target,weight\na,b,2\nc,d,0.5\nb,d,3\nb,c,7\n"
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes), "edges.csv": []byte(edges)})
 	d, err := Open(dir, OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, d := range map[string]*Dataset{"as read": d, "renumbered": d.OriginalFirst()} {
 		index := map[string]int32{}
 		for i, id := range d.IDs {

@@ -3,15 +3,15 @@ package dataset
 import (
 	"slices"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // Half of each class is withheld, its nodes keep their classes, and nothing else changes; no class vanishes.
 func TestWithhold(t *testing.T) {
 	d := randomSet(t, 600, true)
 	rest, err := d.Withhold(0.5, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	withheld := rest.Withheld()
 	if all := slices.Sorted(slices.Values(append(slices.Clone(rest.Train), withheld...))); !slices.Equal(all, d.Train) ||
 		!slices.IsSorted(rest.Train) {

@@ -189,8 +189,7 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 			})
 			err = a.Features.Encode(columns)
 		}
-		var field *event.FieldError
-		if errors.As(err, &field) {
+		if field, ok := errors.AsType[*event.FieldError](err); ok {
 			return field.Reason
 		}
 		return fmt.Sprint(err)

@@ -12,6 +12,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // The rows of an M in pieces are those of the same M in memory.
@@ -39,9 +40,7 @@ func TestPieces(t *testing.T) {
 	got[1].Known = true // of an earlier call
 	inParts := FromBundle(&artifact.Bundle{Parts: parts})
 	for lookup, rows := range map[Lookup][]attach.Row{FromBundle(&artifact.Bundle{Mapping: whole}): want, inParts: got} {
-		if err := lookup.Rows(t.Context(), ids, rows); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, lookup.Rows(t.Context(), ids, rows))
 	}
 	for k := range ids {
 		if got[k].Known != want[k].Known || !slices.Equal(got[k].Cols, want[k].Cols) ||

@@ -20,6 +20,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // recorded is a lookup that records its calls and fails if told to.
@@ -78,9 +79,7 @@ func numbered(n, k int) *artifact.Mapping {
 func mustRows(t *testing.T, l Lookup, ids ...string) []attach.Row {
 	t.Helper()
 	rows := make([]attach.Row, len(ids))
-	if err := l.Rows(t.Context(), ids, rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, l.Rows(t.Context(), ids, rows))
 	return rows
 }
 
@@ -95,9 +94,7 @@ func TestCachedAsksOnlyForMisses(t *testing.T) {
 	if diff := cmp.Diff(mustRows(t, memory, first...), got); diff != "" {
 		t.Errorf("rows differ from the inner lookup's (-inner +cached):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]string{{"7", "x", "10"}}, inner.take()); diff != "" {
-		t.Errorf("inner was asked (-want +got):\n%s", diff)
-	}
+	expect.Same(t, [][]string{{"7", "x", "10"}}, inner.take(), "inner was asked")
 
 	second := []string{"8", "10", "x", "7", "8"} // 10 is an empty row: known, and so in memory
 	got = mustRows(t, cached, second...)
@@ -114,9 +111,7 @@ func TestCachedAsksOnlyForMisses(t *testing.T) {
 	}
 	stats := cached.Stats()
 	want := CacheStats{Hits: 2 + 4 + 3, Misses: 3 + 1, Unknown: 1, Entries: 4, Bytes: stats.Bytes}
-	if diff := cmp.Diff(want, stats); diff != "" {
-		t.Errorf("stats differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, stats, "stats differ")
 }
 
 func TestCachedKeepsNothingOfAnError(t *testing.T) {
@@ -135,9 +130,7 @@ func TestCachedKeepsNothingOfAnError(t *testing.T) {
 	}
 	inner.err = nil
 	got := mustRows(t, cached, "1", "2")
-	if diff := cmp.Diff(mustRows(t, memory, "1", "2"), got); diff != "" {
-		t.Errorf("rows after an error differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, mustRows(t, memory, "1", "2"), got, "rows after an error differ")
 }
 
 func TestCachedWithoutMemory(t *testing.T) {
@@ -146,12 +139,8 @@ func TestCachedWithoutMemory(t *testing.T) {
 	for range 2 {
 		mustRows(t, cached, "3", "4", "3")
 	}
-	if diff := cmp.Diff([][]string{{"3", "4"}, {"3", "4"}}, inner.take()); diff != "" {
-		t.Errorf("inner was asked (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(CacheStats{Hits: 2, Misses: 4}, cached.Stats()); diff != "" {
-		t.Errorf("stats differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, [][]string{{"3", "4"}, {"3", "4"}}, inner.take(), "inner was asked")
+	expect.Same(t, CacheStats{Hits: 2, Misses: 4}, cached.Stats(), "stats differ")
 }
 
 func TestCachedNoIDs(t *testing.T) {
@@ -285,9 +274,7 @@ func TestCachedOwnsItsRows(t *testing.T) {
 	cached := NewCached(FromArtifact(m), 1<<20)
 	want := slices.Clone(mustRows(t, cached, "1")[0].Vals)
 	clear(m.Rows.Val) // the memory of the answer is used again
-	if diff := cmp.Diff(want, mustRows(t, cached, "1")[0].Vals); diff != "" {
-		t.Errorf("a row in memory changed with the answer it came from (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, mustRows(t, cached, "1")[0].Vals, "a row in memory changed with the answer it came from")
 }
 
 func TestCachedEqualsInner(t *testing.T) {
@@ -300,9 +287,7 @@ func TestCachedEqualsInner(t *testing.T) {
 				ids = append(ids, strconv.Itoa(i))
 			}
 			want, got := make([]attach.Row, len(ids)), make([]attach.Row, len(ids))
-			if err := errors.Join(memory.Rows(t.Context(), ids, want), cached.Rows(t.Context(), ids, got)); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, errors.Join(memory.Rows(t.Context(), ids, want), cached.Rows(t.Context(), ids, got)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("rows differ (-inner +cached):\n%s", diff)
 			}
@@ -359,9 +344,7 @@ func BenchmarkCachedRows(b *testing.B) {
 		b.Run(tc.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := tc.lookup.Rows(b.Context(), ids, rows); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, tc.lookup.Rows(b.Context(), ids, rows))
 			}
 			b.ReportMetric(float64(b.N*len(ids))/b.Elapsed().Seconds(), "rows/s")
 		})
@@ -379,9 +362,7 @@ func BenchmarkCachedMemory(b *testing.B) {
 			for b.Loop() {
 				before := heap()
 				cached := NewCached(memory, 400*n)
-				if err := cached.Rows(b.Context(), m.IDs, rows); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, cached.Rows(b.Context(), m.IDs, rows))
 				clear(rows)
 				b.ReportMetric(float64(heap()-before)/n, "B/row")
 				b.ReportMetric(float64(cached.Stats().Bytes)/n, "said-B/row")

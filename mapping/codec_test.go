@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 func TestRowCodecGolden(t *testing.T) {
@@ -33,12 +34,8 @@ func TestRowCodecGolden(t *testing.T) {
 				t.Fatalf("AppendRow = %x, want %s after what was there", got, tc.want)
 			}
 			back, err := DecodeRow(got[len("before"):], 1<<14)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.row, back); diff != "" {
-				t.Errorf("decoded row differs (-want +got):\n%s", diff)
-			}
+			expect.OK(t, err)
+			expect.Same(t, tc.row, back, "decoded row differs")
 		})
 	}
 }
@@ -46,9 +43,7 @@ func TestRowCodecGolden(t *testing.T) {
 func TestDecodeRowRefuses(t *testing.T) {
 	row := func(hexes ...string) []byte {
 		b, err := hex.DecodeString(strings.Join(hexes, ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return b
 	}
 	one, two := "0000803f", "00000040"
@@ -136,9 +131,7 @@ func TestRowCodecRoundTrip(t *testing.T) {
 			t.Fatalf("%d entries take %d bytes, want %d at most", len(row.Cols), len(data), most)
 		}
 		back, err := DecodeRow(data, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(row, back); diff != "" {
 			t.Fatalf("decoded row differs (-want +got):\n%s", diff)
 		}

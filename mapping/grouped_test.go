@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // inParts is a bundle of m in pieces of n rows.
@@ -46,9 +47,7 @@ func grouped(t *testing.T, b *artifact.Bundle) *GroupedRows {
 	t.Helper()
 	dir := t.TempDir()
 	g, err := GroupOf(t.Context(), b, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -89,9 +88,7 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 			}
 			for b := range want.Layout().Buckets {
 				_, wanted, err := want.bucket(nil, &Table{Layout: want.Layout()}, b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				_, text, err := got.bucket(nil, &Table{Layout: want.Layout()}, b)
 				if err != nil || !bytes.Equal(wanted, text) {
 					t.Fatalf("bucket %d has %d bytes, want %d (%v)", b, len(text), len(wanted), err)

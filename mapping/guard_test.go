@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // serverError is an error that a server answers with.
@@ -107,9 +108,7 @@ func TestBreakerOpensProbesAndCloses(t *testing.T) {
 			}
 		}
 		inner.err = nil // two failures are not three, and a success ends the row
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, ask())
 		asked(3)
 
 		inner.err = lost
@@ -133,9 +132,7 @@ func TestBreakerOpensProbesAndCloses(t *testing.T) {
 		time.Sleep(5*time.Second + 1)
 		inner.err = nil
 		for range 4 {
-			if err := ask(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, ask())
 		}
 		asked(4)
 	})
@@ -206,9 +203,7 @@ func TestDegradedAnswersFromMemory(t *testing.T) {
 		for range 2 {
 			got := mustRows(t, cached, "8", "10", "7", "nobody", "somebody")
 			want := []attach.Row{{Unread: true}, before[1], before[0], before[2], {Unread: true}}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("rows while Redis is down (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, got, "rows while Redis is down")
 		}
 	}
 	if !before[1].Known || before[1].Cols != nil || before[2].Known {

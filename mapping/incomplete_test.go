@@ -16,6 +16,7 @@ import (
 
 	"rivulet/infer/attach"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -56,9 +57,7 @@ func TestADamagedRowIsUnread(t *testing.T) {
 				t.Errorf("logged %q, want one line with the id and what to do", text)
 			}
 			mend()
-			if diff := cmp.Diff(mustRows(t, FromArtifact(m), "7"), mustRows(t, lookup, "7")); diff != "" {
-				t.Errorf("a mended row (-want +got):\n%s", diff)
-			}
+			expect.Same(t, mustRows(t, FromArtifact(m), "7"), mustRows(t, lookup, "7"), "a mended row")
 		}
 	})
 }
@@ -117,9 +116,7 @@ func damageRow(t *testing.T, client redis.UniversalClient, table Table, id strin
 	key := table.Key(table.bucket(id))
 	good := client.Get(t.Context(), key).Val()
 	set := func(text string) {
-		if err := client.Set(t.Context(), key, text, 0).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, client.Set(t.Context(), key, text, 0).Err())
 	}
 	set(mappingtest.Damaged(good, table.Pages, id))
 	return func() { set(good) }

@@ -14,6 +14,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 )
 
 // rowsByNumber returns rows of M of which row i tells its number and has i%7 entries, without values where ones is set.
@@ -184,9 +185,7 @@ func BenchmarkMemory(b *testing.B) {
 	b.Run("rows", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := memory.Rows(b.Context(), ids, rows); err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, memory.Rows(b.Context(), ids, rows))
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // Pages have some rows in the mean, buckets some thousands of bytes, and small tables have several buckets; the
@@ -93,9 +94,7 @@ func TestBucketsHoldTheirRows(t *testing.T) {
 		table := &Table{Layout: l, MarkerID: "1:abc"}
 		for b := range l.Buckets {
 			_, text, err := g.bucket([]byte("before"), table, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			tables := newPageTables(table)
 			if err := tables.put(b, text); err != nil || tables.size(b) != len(text) {
 				t.Fatalf("a page table of %d bytes for %d (%v)", tables.size(b), len(text), err)
@@ -107,9 +106,7 @@ func TestBucketsHoldTheirRows(t *testing.T) {
 					continue
 				}
 				rest, err := tables.seals.open(uint32(b*l.Pages+p), text[begin:end])
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				for ; len(rest) > 0; rows++ {
 					var id, row []byte
 					if id, row, rest, err = nextRow(rest); err != nil {
@@ -201,9 +198,7 @@ func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 		key := table.Key(table.bucket("7"))
 		good := client.Get(t.Context(), key).Val()
 		tables := newPageTables(&table)
-		if err := tables.put(table.bucket("7"), []byte(good)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, tables.put(table.bucket("7"), []byte(good)))
 		begin, end := tables.page(table.page("7"))
 		for name, bad := range map[string]string{
 			"a length":        good[:begin] + "\xff\xff\x03" + good[begin+3:],

@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 func testMapping() *artifact.Mapping {
@@ -25,14 +26,10 @@ func TestMemoryRows(t *testing.T) {
 	ids := []string{"c", "nobody", "a", "empty", "a"}
 	rows := make([]attach.Row, len(ids))
 	rows[1] = attach.Row{Known: true, Cols: []int32{9}} // left by an earlier batch
-	if err := FromArtifact(testMapping()).Rows(t.Context(), ids, rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, FromArtifact(testMapping()).Rows(t.Context(), ids, rows))
 	a := attach.Row{Known: true, Cols: []int32{1, 4}, Vals: []float32{0.5, 0.25}}
 	want := []attach.Row{{Known: true, Cols: []int32{0}, Vals: []float32{2}}, {}, a, {Known: true}, a}
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Errorf("rows differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, rows, "rows differ")
 }
 
 func TestMemoryRowsOfOnes(t *testing.T) {
@@ -40,13 +37,9 @@ func TestMemoryRowsOfOnes(t *testing.T) {
 	m.Rows.Val = nil
 	ids := []string{"a", "empty"}
 	rows := make([]attach.Row, 2)
-	if err := FromArtifact(m).Rows(t.Context(), ids, rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, FromArtifact(m).Rows(t.Context(), ids, rows))
 	want := []attach.Row{{Known: true, Cols: []int32{1, 4}, Vals: []float32{1, 1}}, {Known: true}}
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Errorf("rows differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, rows, "rows differ")
 }
 
 // Rows from memory must have the same bits as rows from a store.
@@ -63,14 +56,10 @@ func TestMemoryEqualsCodec(t *testing.T) {
 			m.Rows.RowPtr = append(m.Rows.RowPtr, len(m.Rows.ColIdx))
 		}
 		rows := make([]attach.Row, len(m.IDs))
-		if err := FromArtifact(m).Rows(t.Context(), m.IDs, rows); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, FromArtifact(m).Rows(t.Context(), m.IDs, rows))
 		for i, row := range rows {
 			decoded, err := DecodeRow(AppendRow(nil, row), synthetic)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if diff := cmp.Diff(decoded, row); diff != "" {
 				t.Fatalf("row %d from memory differs from the decoded one (-decoded +memory):\n%s", i, diff)
 			}

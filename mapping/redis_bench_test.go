@@ -9,6 +9,7 @@ import (
 
 	"rivulet/infer/attach"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -24,9 +25,7 @@ func rowMemory(t testing.TB, client redis.UniversalClient, prefix string, n int,
 	before := harness.UsedMemory(t, client)
 	table := stored(t, client, prefix, m)
 	taken = float64(harness.UsedMemory(t, client)-before) / float64(n)
-	if err := DeleteRows(t.Context(), client, table); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, DeleteRows(t.Context(), client, table))
 	return taken, float64(size) / float64(n)
 }
 
@@ -100,9 +99,7 @@ func BenchmarkRedisRows(b *testing.B) {
 							ids[i] += "-"
 						}
 					}
-					if err := lookup.Rows(b.Context(), ids, rows); err != nil {
-						b.Fatal(err)
-					}
+					expect.OK(b, lookup.Rows(b.Context(), ids, rows))
 				}
 				b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
 			})

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
+
+	"rivulet/test/expect"
 )
 
 // The options arrive at each kind of client.
@@ -19,9 +20,7 @@ func TestConnectToACluster(t *testing.T) {
 		TLS:     &tls.Config{ServerName: "redis"}, Credentials: login, PoolSize: 9, MaxRetries: 5,
 		MinBackoff: time.Millisecond})
 	o := client.(*redis.ClusterClient).Options()
-	if diff := cmp.Diff([]string{"a:7000", "b:7001"}, o.Addrs); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"a:7000", "b:7001"}, o.Addrs, "nodes")
 	if o.ReadTimeout != 7*time.Second || o.WriteTimeout != 3*time.Second || o.DialTimeout != 5*time.Second ||
 		o.PoolTimeout != 4*time.Second ||
 		o.PoolSize != 9 || o.MaxRedirects != 5 || o.MaxRetries != -1 || o.MinRetryBackoff != time.Millisecond ||

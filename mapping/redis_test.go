@@ -16,6 +16,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -50,9 +51,7 @@ func connect(t testing.TB, url string) redis.UniversalClient {
 func connectTo(t testing.TB, o RedisOptions) redis.UniversalClient {
 	t.Helper()
 	client, err := Connect(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client.(redis.UniversalClient)
 }
@@ -69,13 +68,9 @@ func stored(t testing.TB, client redis.UniversalClient, prefix string, m *artifa
 		Keys: prefix + "rows:", Layout: LayoutOf(m), Synthetic: m.Rows.Cols, Marker: prefix + "complete", MarkerID: "1:abc",
 	}
 	g := Group(m)
-	if err := g.Write(t.Context(), client, table, 0, func(int, int) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, g.Write(t.Context(), client, table, 0, func(int, int) error { return nil }))
 	err := client.HSet(t.Context(), table.Marker, MarkerField, table.MarkerID, MarkerSeal, g.Seal()).Err()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return table
 }
 
@@ -142,9 +137,7 @@ func TestRedisVanished(t *testing.T) {
 				return errors.Join(client.Del(t.Context(), table.Marker).Err(), DeleteRows(t.Context(), client, table))
 			}, "is missing"},
 		} {
-			if err := change.apply(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, change.apply())
 			for _, ordered := range []bool{oneServer(client), false} {
 				lookup := NewRedis(client, table)
 				lookup.ordered = ordered
@@ -180,9 +173,7 @@ func pipelines(t *testing.T, m *artifact.Mapping) (ends []int) {
 	table := &Table{Layout: g.Layout()}
 	for b := range g.Layout().Buckets {
 		_, text, err := g.bucket(nil, table, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if bytes += len(text); bytes >= BytesPerPipeline || b == g.Layout().Buckets-1 {
 			ends, bytes = append(ends, b+1), 0
 		}
@@ -224,9 +215,7 @@ func TestWriteRowsGoesOn(t *testing.T) {
 		if err != nil || lost < n-2*n/table.Buckets || lost >= n {
 			t.Errorf("%d rows (%v) without one bucket of %d, want less than %d", lost, err, table.Buckets, n)
 		}
-		if err := WriteRows(t.Context(), client, table, m, next-1, func(int, int) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, WriteRows(t.Context(), client, table, m, next-1, func(int, int) error { return nil }))
 		if got, err := CountRows(t.Context(), client, table); got != n || err != nil {
 			t.Errorf("%d rows (%v), want %d", got, err, n)
 		}
@@ -268,9 +257,7 @@ func TestRedisUnreachable(t *testing.T) {
 func TestConnectOptions(t *testing.T) {
 	client, err := Connect(RedisOptions{URL: "rediss://user:word@host:7000/3?read_timeout=7s&pool_size=5", PoolSize: 9,
 		MaxRetries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	o := client.(*redis.Client).Options()
 	type settings struct {
@@ -284,9 +271,7 @@ func TestConnectOptions(t *testing.T) {
 		o.MinRetryBackoff, o.MaxRetryBackoff, o.TLSConfig != nil}
 	want := settings{"host:7000", "user", "word", 3, 9, 0, 5 * time.Second, 7 * time.Second, 3 * time.Second,
 		20 * time.Millisecond, 500 * time.Millisecond, true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("options differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "options differ")
 	for _, url := range []string{"", "redis://:secret@host:port", "http://secret@host", "redis://u:sec%ret@host",
 		"secret"} {
 		if _, err := Connect(RedisOptions{URL: url}); err == nil || strings.Contains(err.Error(), "secret") ||

@@ -17,6 +17,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -38,9 +39,7 @@ func (s *server) following(t *testing.T, name string, o Options) (*Watcher, *Ver
 	t.Helper()
 	w, _ := s.watcher(t, name)
 	w.loader.options = o
-	if err := w.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, w.Load(t.Context()))
 	return w, w.Current()
 }
 
@@ -62,9 +61,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			arrived = append(arrived, growth.ArrivalRow{ID: id, Record: uint64(i), Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
-			if err := v.KeepArrivals(t.Context(), arrived[2*k:2*k+2], growth.Fence{}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, v.KeepArrivals(t.Context(), arrived[2*k:2*k+2], growth.Fence{}))
 		}
 		for _, v := range []*Version{one, other} {
 			rows, seen := make([]attach.Row, 5), make([]*growth.ArrivalRow, 1)
@@ -81,22 +78,16 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		}
 
 		s.publish(t, grows(t, "v2"))
-		if err := tick(t, w); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, tick(t, w))
 		rows := make([]attach.Row, 1)
 		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known ||
 			w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
 		inFlight := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
-		if err := one.NoteArrivals(t.Context(), inFlight()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, one.NoteArrivals(t.Context(), inFlight()))
 		s.lapse(t, "v1")
-		if err := s.publisher(t).Remove(t.Context(), "v1"); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.publisher(t).Remove(t.Context(), "v1"))
 		for _, key := range s.keys(t) {
 			if strings.Contains(key, ":v1:") && !strings.Contains(key, ":v1:notes:") {
 				t.Errorf("%s is left of v1", key)
@@ -104,9 +95,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		}
 
 		s.publish(t, b)
-		if err := tick(t, w); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, tick(t, w))
 		notes, rows := inFlight(), make([]attach.Row, 1)
 		if err := w.Current().NoteArrivals(t.Context(), notes); err != nil || w.Current().ID() != "v1" || !notes[0].Earlier {
 			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v",
@@ -180,9 +169,7 @@ func TestStartWhileWritesAreRefused(t *testing.T) {
 			o.Growth.Degrade = true
 			w, log := s.watcher(t, "degrades")
 			w.loader.options, w.loader.log = o, w.o.Log
-			if err := w.Load(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, w.Load(t.Context()))
 			v := w.Current()
 			rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
 			arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
@@ -231,9 +218,7 @@ func TestDamagedSettingsOfArrivals(t *testing.T) {
 		}
 		w, log := s.watcher(t, "second")
 		w.loader.options, w.loader.log = withGrowth("sgc"), w.o.Log
-		if err := w.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.Load(t.Context()))
 		v := w.Current()
 		rows, notes := make([]attach.Row, 1), []growth.Note{{Place: "g:t:0"}}
 		arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
@@ -279,9 +264,7 @@ func writeFaults(t *testing.T, server *harness.Redis, s *server) map[string]writ
 			}
 			save("err")
 		}, func() {
-			if err := os.RemoveAll(filepath.Dir(obstacle)); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.RemoveAll(filepath.Dir(obstacle)))
 			save("ok")
 		}},
 	}
@@ -323,13 +306,9 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 		w, _ := s.watcher(t, "one")
 		w.loader.options = o
 		w.loader.guard = mapping.NewGuard(mapping.GuardOptions{Degrade: true})
-		if err := w.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.Load(t.Context()))
 		v := w.Current()
-		if err := s.client.Del(t.Context(), keysOf(s.prefix).Complete("v1")).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.client.Del(t.Context(), keysOf(s.prefix).Complete("v1")).Err())
 		rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
 		_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
 		err = errors.Join(err, v.NoteArrivals(t.Context(), notes),
@@ -355,9 +334,7 @@ func TestArrivalsRefused(t *testing.T) {
 		t.Errorf("joint attachment: %v", err)
 	}
 	v, _, err := New(plain, nil, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if _, ok := v.ArrivalStats(); ok {
 		t.Error("a version whose arrivals get no rows counts them")
 	}

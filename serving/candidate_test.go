@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/target"
 	"rivulet/serving/candidate"
 	"rivulet/serving/script"
+	"rivulet/test/expect"
 )
 
 // candidateWatcher returns a watcher that tries candidates.
@@ -28,9 +29,7 @@ func (s *server) candidateWatcher(t *testing.T, name string) (*Watcher, *lines) 
 // publishCandidate publishes a version beside CURRENT.
 func (s *server) publishCandidate(t *testing.T, seed uint64, version string) {
 	t.Helper()
-	if err := s.publisher(t).Publish(t.Context(), bundle(t, seed, version), PublishOptions{Candidate: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.publisher(t).Publish(t.Context(), bundle(t, seed, version), PublishOptions{Candidate: true}))
 }
 
 // candidate returns the only candidate; the zero value: there is none.
@@ -109,9 +108,7 @@ func TestACandidateIsPromoted(t *testing.T) {
 			} else if k == 3 {
 				one.Current = "v0"
 			}
-			if err := by.Report(t.Context(), one); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, by.Report(t.Context(), one))
 		}
 		sum, err := p.Compare(t.Context(), c)
 		want := candidate.Comparison{Current: "v1", Candidate: tried.Candidate, Consumers: 2, Arrivals: 14, Agreed: 9,
@@ -148,9 +145,7 @@ func TestACandidateIsPromoted(t *testing.T) {
 			}
 		}
 		history, err := p.History(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var told []string
 		for _, d := range history {
 			told = append(told, fmt.Sprint(d.Action, " ", d.Version, " ", d.Before, " ", d.By, " ", d.Reason))
@@ -206,9 +201,7 @@ func TestSeveralCandidates(t *testing.T) {
 			t.Errorf("removed %q, %v", removed, err)
 		}
 		one, err := p.Candidate(t.Context(), "c1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if _, err := p.Abort(t.Context(), one, candidate.ByHand, "slow"); err != nil {
 			t.Fatal(err)
 		}
@@ -274,16 +267,12 @@ func TestACandidateThatCannotBeTried(t *testing.T) {
 		s.publish(t, bundle(t, 1, "v1"))
 		other := bundle(t, 2, "v2")
 		other.Manifest.Data.Classes[0] += "'"
-		if err := other.Seal(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, other.Seal())
 		var otherData *OtherDataError
 		if err := p.Publish(t.Context(), other, PublishOptions{Candidate: true}); !errors.As(err, &otherData) {
 			t.Errorf("a candidate of other data: %v", err)
 		}
-		if err := p.Publish(t.Context(), other, PublishOptions{Candidate: true, OtherData: true}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), other, PublishOptions{Candidate: true, OtherData: true}))
 		w, log := s.candidateWatcher(t, "a")
 		mustServe(t, w, "v1")
 		if first(w) == nil {
@@ -335,17 +324,13 @@ func otherTask(t *testing.T, task target.Task, of func(*artifact.Bundle) *artifa
 		}
 		w, log := s.candidateWatcher(t, "a")
 		mustServe(t, w, "v1")
-		if err := p.Publish(t.Context(), other, PublishOptions{OtherData: true}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), other, PublishOptions{OtherData: true}))
 		mustServe(t, w, "v2")
 		if v := w.Current(); v.Task() != task || (v.Candidates() != nil) != (task == target.Links) ||
 			v.Candidates() == nil && len(v.Radius()) != 4 && len(v.Calibration().Temperatures) != 4 {
 			t.Errorf("v2 serves task %s with radii %v and candidates %v", v.Task(), v.Radius(), v.Candidates())
 		}
-		if err := p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Candidate: true, OtherData: true}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Candidate: true, OtherData: true}))
 		log.take()
 		mustServe(t, w, "v2")
 		if got := strings.Join(log.take(), "\n"); first(w) != nil || !strings.Contains(got, notTried) {

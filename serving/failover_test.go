@@ -14,6 +14,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -121,9 +122,7 @@ func TestClusterUnderLoad(t *testing.T) {
 	// A master with rows of v1 that is not the one of the control keys.
 	dies := 0
 	owner, err := client.MasterForKey(t.Context(), "{"+s.prefix+"}:current")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for c.Nodes[dies].Addr == owner.Options().Addr {
 		dies++
 	}
@@ -131,9 +130,7 @@ func TestClusterUnderLoad(t *testing.T) {
 	asking.start(t, w, first, second)
 	defer asking.stop()
 	asking.more(t, 20)
-	if err := c.killReplicated(dies); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, c.killReplicated(dies))
 	asking.more(t, 100)
 	asking.stop()
 	t.Logf("%d answers, %d failed while a master was dead", asking.answers.Load(), asking.failures.Load())
@@ -190,9 +187,7 @@ func TestRestartedEmpty(t *testing.T) {
 	w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
 	mustServe(t, w, "v1")
 	server.Kill()
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, server.Start())
 	if _, err := ask(t.Context(), w.Current(), b, 1); !errors.Is(err, mapping.ErrVanished) {
 		t.Fatalf("error = %v, want that the version has vanished", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // others are artifacts of other data than bundle's, by the word that names the difference.
@@ -73,14 +74,10 @@ func TestOtherDataIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustServe(t, w, version)
-			if err := p.SetCurrent(t.Context(), "v1", true); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.SetCurrent(t.Context(), "v1", true))
 			mustServe(t, w, "v1")
 		}
-		if err := p.Publish(t.Context(), bundle(t, 9, "v9"), PublishOptions{Keep: -1, OtherData: true}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 9, "v9"), PublishOptions{Keep: -1, OtherData: true}))
 		mustServe(t, w, "v9")
 	})
 }
@@ -95,9 +92,7 @@ func (s *server) pastTheGate(t *testing.T, p *Publisher, b *artifact.Bundle) {
 	if err == nil {
 		err = p.point(t.Context(), b.Manifest.Version, "v1", false)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }
 
 // A graph that has grown, also to many times its nodes, is no other data; a version that cannot be read is no reason to
@@ -112,9 +107,7 @@ func TestGrownDataIsAdmitted(t *testing.T) {
 		s.publish(t, bundle(t, 3, "v3")) // and back
 		s.mustCurrent(t, "v3")
 		for _, key := range s.data(t, "v3") {
-			if err := s.client.Unlink(t.Context(), key).Err(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, s.client.Unlink(t.Context(), key).Err())
 		}
 		var warnings []string
 		wider := others(t)["have 8 features in place of 7"]
@@ -189,9 +182,7 @@ func TestArtifactThatIsNotTrainedIsRefused(t *testing.T) {
 			if err := tick(t, w); !errors.Is(err, ErrUntrained) || w.Current().ID() != "v1" {
 				t.Errorf("%s: a consumer serves %s: %v", want, w.Current().ID(), err)
 			}
-			if err := s.publisher(t).SetCurrent(t.Context(), "v1", true); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, s.publisher(t).SetCurrent(t.Context(), "v1", true))
 		}
 	})
 }
@@ -230,9 +221,7 @@ func wrong(b *artifact.Bundle) {
 func mustVersion(t *testing.T, b *artifact.Bundle) *Version {
 	t.Helper()
 	v, _, err := New(b, mapping.FromArtifact(b.Mapping), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return v
 }
 

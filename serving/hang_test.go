@@ -12,15 +12,14 @@ import (
 
 	"rivulet/infer/attach"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // silent accepts connections and never answers.
 func silent(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var mu sync.Mutex
 	var open []net.Conn
 	var wg sync.WaitGroup
@@ -49,9 +48,7 @@ func silent(t *testing.T) (addr string) {
 // even begin while the breaker is open, and leave no memory and no goroutines behind.
 func TestHangingRedis(t *testing.T) {
 	client, err := mapping.Connect(mapping.RedisOptions{URL: "redis://" + silent(t), PoolSize: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	const failures = 3
 	table := mapping.Table{Keys: "rows:", Layout: mapping.Layout{Buckets: 1024, Pages: 1}, Synthetic: 10,

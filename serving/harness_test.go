@@ -23,6 +23,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving/keyspace"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -65,9 +66,7 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 		}
 	}
 	client, err := mapping.Connect(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client.(redis.UniversalClient)
 }
@@ -76,9 +75,7 @@ func (s *server) connect(t *testing.T) redis.UniversalClient {
 func (s *server) keys(t *testing.T) []string {
 	t.Helper()
 	all, err := harness.Keys(context.Background(), s.client, harness.Below(s.prefix)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return all
 }
 
@@ -96,9 +93,7 @@ func (s *server) data(t *testing.T, version string) (data []string) {
 func (s *server) dataOf(t *testing.T, version string) string {
 	t.Helper()
 	infos, err := s.publisher(t).Versions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, v := range infos {
 		if v.Version == version {
 			return keysOf(s.prefix).Data(version, v.Serial)
@@ -109,9 +104,7 @@ func (s *server) dataOf(t *testing.T, version string) string {
 }
 
 func (s *server) clear(t *testing.T) {
-	if err := harness.Erase(context.Background(), s.client, harness.Below(s.prefix)...); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, harness.Erase(context.Background(), s.client, harness.Below(s.prefix)...))
 }
 
 func (s *server) publisher(t *testing.T) *Publisher { return newPublisher(t, s.client, s.prefix) }
@@ -119,17 +112,13 @@ func (s *server) publisher(t *testing.T) *Publisher { return newPublisher(t, s.c
 func newPublisher(t *testing.T, client mapping.Client, prefix string) *Publisher {
 	t.Helper()
 	p, err := NewPublisher(client, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return p
 }
 
 func (s *server) publish(t *testing.T, b *artifact.Bundle) {
 	t.Helper()
-	if err := s.publisher(t).Publish(t.Context(), b, PublishOptions{Keep: -1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.publisher(t).Publish(t.Context(), b, PublishOptions{Keep: -1}))
 }
 
 func (s *server) mustCurrent(t *testing.T, want string) {
@@ -157,9 +146,7 @@ func newWatcherOf(t *testing.T, client mapping.Client, prefix, name string, cach
 		Prefix: prefix, Consumer: name, CacheBytes: cacheBytes, Clock: newSteps(),
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return w, log
 }
 
@@ -173,9 +160,7 @@ func tick(t *testing.T, w *Watcher) error {
 
 func mustServe(t *testing.T, w *Watcher, version string) {
 	t.Helper()
-	if err := tick(t, w); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tick(t, w))
 	if got := w.Current().ID(); got != version {
 		t.Fatalf("version %s is served, want %s", got, version)
 	}
@@ -293,18 +278,14 @@ func bundle(t testing.TB, seed uint64, version string) *artifact.Bundle {
 func sealed(t testing.TB, b *artifact.Bundle, version string) *artifact.Bundle {
 	t.Helper()
 	b.Manifest.Version = version
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }
 
 func inMemory(t testing.TB, b *artifact.Bundle, o Options) *Version {
 	t.Helper()
 	v, _, err := New(b, mapping.FromArtifact(b.Mapping), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return v
 }
 
@@ -338,9 +319,7 @@ func ask(ctx context.Context, v *Version, b *artifact.Bundle, n int) (answer, er
 func mustAsk(t *testing.T, v *Version, b *artifact.Bundle) answer {
 	t.Helper()
 	got, err := ask(t.Context(), v, b, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return got
 }
 

@@ -12,6 +12,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 )
 
 // Rows that Redis lost, or changed, between their marker and the loading are noticed, whether M is read whole or not;
@@ -50,9 +51,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		b := bundle(t, 1, "v1")
 		s.publish(t, b)
-		if err := s.damage(t, s.dataOf(t, "v1")+":rows:3"); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.damage(t, s.dataOf(t, "v1")+":rows:3"))
 		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 1<<20)
 		for range 2 {
 			if err := tick(t, w); !errors.As(err, new(refusal)) || !errors.Is(err, mapping.ErrDamaged) || w.Ready() {
@@ -74,9 +73,7 @@ func TestLostNode(t *testing.T) {
 		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 0)
 		mustServe(t, w, "v1")
 		marker, err := client.MasterForKey(t.Context(), "{"+s.prefix+"}:current")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var mu sync.Mutex
 		var lost []string // ids of rows that are gone
 		err = client.ForEachMaster(t.Context(), func(ctx context.Context, node *redis.Client) error {

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/artifact"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 )
 
 // Redis loses parts of a complete version. A consumer that starts refuses the version, one that serves it finds out;
@@ -48,9 +47,7 @@ func TestPublishingAgainMends(t *testing.T) {
 				serves, _ := newWatcherOf(t, s.client, s.prefix, "serves", 0)
 				mustServe(t, serves, "v1")
 				files := len(s.data(t, "v1"))
-				if err := lose(s.dataOf(t, "v1")); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, lose(s.dataOf(t, "v1")))
 				starts, log := newWatcherOf(t, s.client, s.prefix, "starts", 1<<20)
 				for range 2 {
 					if err := tick(t, starts); !errors.As(err, new(refusal)) || starts.Ready() {
@@ -138,12 +135,8 @@ func TestLostBucket(t *testing.T) {
 			}
 			s.publish(t, b)
 			want := make([]attach.Row, len(b.Mapping.IDs))
-			if err := mapping.FromArtifact(b.Mapping).Rows(t.Context(), b.Mapping.IDs, want); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, read()); diff != "" {
-				t.Errorf("degrade %t: rows after a publication (-want +got):\n%s", degrade, diff)
-			}
+			expect.OK(t, mapping.FromArtifact(b.Mapping).Rows(t.Context(), b.Mapping.IDs, want))
+			expect.Same(t, want, read(), "degrade %t: rows after a publication", degrade)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // A version of layout 1, with rows in hashes and a meta without pages, is listed, neither served nor gone on with, and
@@ -16,18 +18,12 @@ func TestVersionsOfAnOlderBuild(t *testing.T) {
 		makeOlder := func(marker string) {
 			t.Helper()
 			m := map[string]any{}
-			if err := json.Unmarshal([]byte(s.client.HGet(t.Context(), marker, "meta").Val()), &m); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, json.Unmarshal([]byte(s.client.HGet(t.Context(), marker, "meta").Val()), &m))
 			m["layout"], m["buckets"] = 1, 7
 			delete(m, "pages")
 			text, err := json.Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.client.HSet(t.Context(), marker, "meta", text).Err(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
+			expect.OK(t, s.client.HSet(t.Context(), marker, "meta", text).Err())
 		}
 		k := keysOf(s.prefix)
 		makeOlder(k.Complete("v1"))

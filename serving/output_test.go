@@ -17,6 +17,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // several returns a sealed artifact of all models, its SGC with tables of features, all with a confidence except
@@ -59,9 +60,7 @@ func TestEmbed(t *testing.T) {
 	batch := attached(b, 4)
 	for k, made := range b.Models {
 		model, err := infer.Build(made.Name, made.Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		frozen := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess)
 		if k > 0 {
 			frozen = model.Frozen(made.Tables, &b.Preprocess).(infer.Embedder)
@@ -94,12 +93,8 @@ func testEmbedThroughRedis(t *testing.T, s *server) {
 	}
 	w, err := NewWatcher(s.client, WatcherOptions{Prefix: s.prefix, Consumer: "a", CacheBytes: 1 << 20, Clock: newSteps(),
 		Log: slog.New(slog.DiscardHandler), Serve: Options{Representation: RepresentEmbedding, Coverage: 0.75}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.poll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, w.poll(t.Context()))
 	batch := attached(b, 4)
 	want := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
 	if diff := cmp.Diff(want, w.Current().Embed(batch)); diff != "" {
@@ -118,9 +113,7 @@ func testWatcherRefusesWhatCannotEmbed(t *testing.T, s *server) {
 	log := &lines{}
 	w, err := NewWatcher(s.client, WatcherOptions{Prefix: s.prefix, Consumer: "a", CacheBytes: 1 << 20, Clock: newSteps(),
 		Log: slog.New(slog.NewTextHandler(log, nil)), Serve: Options{Representation: RepresentEmbedding}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	mustServe(t, w, "v1")
 	s.publish(t, bundle(t, 2, "v2")) // without tables of features
 	_ = tick(t, w)

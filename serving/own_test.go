@@ -9,6 +9,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // An artifact with an expert of own features is served with it, frozen and joint; its other models answer alone.
@@ -46,9 +47,7 @@ func TestOwnFeaturesAreServed(t *testing.T) {
 func served(t *testing.T, b *artifact.Bundle, o serving.Options, batch *attach.Batch) *graph.Dense {
 	t.Helper()
 	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logits, _ := v.Predict(batch)
 	return logits
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/serving/keyspace"
+	"rivulet/test/expect"
 )
 
 // lapse lets all heartbeats of a version lapse.
@@ -68,9 +69,7 @@ func TestPublishKeepsWhatWasServedLast(t *testing.T) {
 		if err := p.SetCurrent(t.Context(), "v0", false); err != nil { // rolled back far
 			t.Fatal(err)
 		}
-		if err := p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{}))
 		infos, err := p.Versions(t.Context())
 		if err != nil || len(infos) != 2 || infos[0].Version != "v0" || infos[1].Version != "v3" {
 			t.Errorf("versions are %+v (%v), want v0, which was served before, and v3", infos, err)
@@ -116,9 +115,7 @@ func TestPruneInterrupted(t *testing.T) {
 					}
 					p := s.publisher(t)
 					infos, err := p.Versions(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, err)
 					if infos[0].State == Deleting {
 						if err := p.SetCurrent(t.Context(), "v1", false); !errors.Is(err, ErrIncomplete) {
 							t.Errorf("error = %v, want that v1, half removed, cannot be CURRENT", err)

@@ -14,6 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // large is an artifact on disk with more rows than one part of M has.
@@ -22,9 +23,7 @@ func large(t *testing.T) string {
 	b := artifacttest.Bundle(5, artifacttest.Size{Nodes: artifact.PartRows + 5000, Synthetic: 12, PerRow: 2})
 	b.Manifest.Version = "large"
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	return dir
 }
 
@@ -35,9 +34,7 @@ func (s *server) rowsOf(t *testing.T, version string) map[string]string {
 	for _, key := range s.data(t, version) {
 		if strings.HasPrefix(key, before) {
 			rows, err := s.client.Get(t.Context(), key).Result()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			out[strings.TrimPrefix(key, before)] = rows
 		}
 	}
@@ -70,13 +67,9 @@ func TestPublishParts(t *testing.T) {
 	dir := large(t)
 	s := newServer(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}, "parts")
 	inMemory, err := artifact.ReadAll(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	parts, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if parts.Mapping != nil || inMemory.Mapping == nil {
 		t.Fatal("M of the test is not where it should be")
 	}
@@ -100,9 +93,7 @@ func TestPublishParts(t *testing.T) {
 			panic(fmt.Sprintf("%d rows in all", total))
 		}
 	}}
-	if err := s.publisher(t).Publish(t.Context(), parts, o); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.publisher(t).Publish(t.Context(), parts, o))
 	if from[0] <= 256*40 {
 		t.Errorf("it went on with %d rows, and so began anew", from[0])
 	}

@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 func TestPublishedVersionAnswersLikeItsArtifact(t *testing.T) {
@@ -23,9 +24,7 @@ func TestPublishedVersionAnswersLikeItsArtifact(t *testing.T) {
 			}
 			told = append(told, done)
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if len(told) == 0 || told[len(told)-1] != 300 {
 			t.Errorf("progress was %v, want it to end with 300", told)
 		}
@@ -33,9 +32,7 @@ func TestPublishedVersionAnswersLikeItsArtifact(t *testing.T) {
 		if w.Ready() || w.Current() != nil {
 			t.Error("ready before anything was loaded")
 		}
-		if err := w.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.Load(t.Context()))
 		if !w.Ready() {
 			t.Error("not ready after loading")
 		}
@@ -97,9 +94,7 @@ func TestPublishInterrupted(t *testing.T) {
 						t.Errorf("error %q does not say what was being done", err)
 					}
 
-					if err := tick(t, w); err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, tick(t, w))
 					if current, _ := s.publisher(t).Current(t.Context()); current != w.Current().ID() {
 						t.Fatalf("CURRENT is %s, %s is served", current, w.Current().ID())
 					}
@@ -283,9 +278,7 @@ func TestCurrentIsComparedAndSet(t *testing.T) {
 
 		// Somebody else moves CURRENT while rows are written.
 		s.publish(t, bundle(t, 3, "v3"))
-		if err := p.SetCurrent(t.Context(), "v1", false); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.SetCurrent(t.Context(), "v1", false))
 		moved := false
 		err = p.Publish(t.Context(), bundle(t, 2, "v2"), PublishOptions{Progress: func(int, int) {
 			if !moved {
@@ -301,9 +294,7 @@ func TestCurrentIsComparedAndSet(t *testing.T) {
 		s.mustCurrent(t, "v3")
 
 		right := "v3" // v2 is complete by now: only CURRENT moves
-		if err := p.Publish(t.Context(), bundle(t, 2, "v2"), PublishOptions{Expect: &right}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 2, "v2"), PublishOptions{Expect: &right}))
 		s.mustCurrent(t, "v2")
 		if s.client.HExists(t.Context(), p.keys.Complete("v2"), fieldMended).Val() {
 			t.Error("rows of a complete version were written again")
@@ -319,9 +310,7 @@ func TestRollBack(t *testing.T) {
 		mustServe(t, w, "v1")
 		s.publish(t, second)
 		mustServe(t, w, "v2")
-		if err := s.publisher(t).SetCurrent(t.Context(), "v1", false); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.publisher(t).SetCurrent(t.Context(), "v1", false))
 		mustServe(t, w, "v1")
 		mustAnswerLike(t, w.Current(), first)
 		if got := log.take(); len(got) != 3 || !strings.Contains(got[2], "version=v1 previous=v2") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -27,9 +28,7 @@ func startCluster(tb testing.TB, masters int) cluster {
 	tb.Helper()
 	harness.NeedRedis(tb)
 	c, err := harness.NewCluster(masters, masters)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, err)
 	tb.Cleanup(c.Close)
 	replicas := c.Nodes[masters:]
 	for i, s := range replicas {
@@ -151,22 +150,16 @@ func startWatched(tb testing.TB) *watched {
 	host, port, _ := net.SplitHostPort(w.master.Addr)
 	w.replica = harness.StartRedis(tb, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
 	addr, err := harness.FreeAddr()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, err)
 	_, own, _ := net.SplitHostPort(addr)
 	dir := tb.TempDir()
 	conf := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state into it
 	text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %q\nlogfile %q\nsentinel monitor rivulet %s %s 1\n"+
 		"sentinel down-after-milliseconds rivulet 1000\nsentinel failover-timeout rivulet 5000\n",
 		own, dir, filepath.Join(dir, "redis.log"), host, port)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, os.WriteFile(conf, []byte(text), 0o600))
 	w.sentinel = &harness.Redis{Addr: addr, Dir: dir, Program: w.master.Program, Args: []string{conf, "--sentinel"}}
-	if err := w.sentinel.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, w.sentinel.Start())
 	tb.Cleanup(w.sentinel.Kill)
 	if err := await("the replica, as the sentinel sees it", func() (bool, error) {
 		replicas, err := w.sentinel.Do("SENTINEL", "REPLICAS", "rivulet")
@@ -181,9 +174,7 @@ func startWatched(tb testing.TB) *watched {
 // failover kills the master, once the replica has all of it, and waits until the replica is the master.
 func (w *watched) failover(tb testing.TB) {
 	tb.Helper()
-	if err := awaitReplicas(w.master); err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, awaitReplicas(w.master))
 	w.master.Kill()
 	if err := await("a failover", func() (bool, error) {
 		role, err := w.replica.Do("ROLE")
@@ -212,18 +203,14 @@ func TestCluster(t *testing.T) {
 	c := startCluster(t, 3)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), Protocol: 2, DisableIdentity: true})
 	defer func() { _ = client.Close() }()
-	if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, client.Set(t.Context(), "key", "value", 0).Err())
 	slot := client.ClusterKeySlot(t.Context(), "key").Val()
 	owner := int(slot) * 3 / slots
 	moved := 0
 	if err := c.moveSlot(int(slot), owner, (owner+1)%3, func() { moved++ }); err != nil || moved != 1 {
 		t.Fatalf("%d keys were moved: %v", moved, err)
 	}
-	if err := c.killReplicated((owner + 1) % 3); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, c.killReplicated((owner+1)%3))
 	if got, err := client.Get(t.Context(), "key").Result(); got != "value" || err != nil {
 		t.Errorf("the key is %q (%v) after a move and a failover", got, err)
 	}

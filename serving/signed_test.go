@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rivulet/serving/script"
+	"rivulet/test/expect"
 )
 
 // A consumer that wants signatures refuses versions that nobody or another key has signed, by name, and goes on with
@@ -19,9 +20,7 @@ func TestUnsignedVersionsAreRefused(t *testing.T) {
 		p := s.publisher(t)
 		publish := func(seed uint64, version string, by ed25519.PrivateKey) {
 			t.Helper()
-			if err := p.Publish(t.Context(), bundle(t, seed, version), PublishOptions{Sign: by, Keep: -1}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, p.Publish(t.Context(), bundle(t, seed, version), PublishOptions{Sign: by, Keep: -1}))
 		}
 		w, log := s.watcher(t, "consumer")
 		w.loader.options.Signers = []ed25519.PublicKey{former.Public().(ed25519.PublicKey), mine.Public().(ed25519.PublicKey)}
@@ -46,9 +45,7 @@ func TestUnsignedVersionsAreRefused(t *testing.T) {
 		mustServe(t, w, "unsigned")
 		copied := s.client.HGet(t.Context(), p.keys.Complete("unsigned"), script.FieldSignature).Val()
 		publish(4, "v4", nil)
-		if err := s.client.HSet(t.Context(), p.keys.Complete("v4"), script.FieldSignature, copied).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.client.HSet(t.Context(), p.keys.Complete("v4"), script.FieldSignature, copied).Err())
 		if err := w.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "or of another manifest") {
 			t.Errorf("the signature of another version: %v", err)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"rivulet/test/expect"
 )
 
 // slow blocks the reading of files, from the nth on, until it is released.
@@ -70,9 +72,7 @@ func TestSwapStallsNobody(t *testing.T) {
 				mustAnswerLike(t, w.Current(), from)
 			}
 			close(hook.letGo)
-			if err := <-loaded; err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, <-loaded)
 			mustAnswerLike(t, inBatch, from)
 			mustAnswerLike(t, w.Current(), next)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // A new version of whose first arrivals too many become dead letters gives way to the one before, once; not if that one
@@ -19,9 +21,7 @@ func TestBackFromAVersionThatMakesDeadLetters(t *testing.T) {
 			w.Delivered("v1", 1000, 10)
 		}
 		next := bundle(t, 2, "v2")
-		if err := p.Publish(t.Context(), next, PublishOptions{Keep: -1}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), next, PublishOptions{Keep: -1}))
 		mustServe(t, w, "v2")
 		log.take()
 		w.Delivered("v1", 1000, 1000) // the last batch of the version before
@@ -56,16 +56,12 @@ func TestBackFromAVersionThatMakesDeadLetters(t *testing.T) {
 		mustServe(t, w, "v2")
 		w.Delivered("v2", 1000, 900)
 		serves("v2")
-		if err := p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Keep: -1}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Keep: -1}))
 		mustServe(t, w, "v3")
 		w.Delivered("v3", 1000, 900) // the stream was as bad before
 		serves("v3")
 		w.o.Rollback = 0
-		if err := p.Publish(t.Context(), bundle(t, 4, "v4"), PublishOptions{Keep: -1}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 4, "v4"), PublishOptions{Keep: -1}))
 		mustServe(t, w, "v4")
 		w.Delivered("v4", 1000, 1000)
 		serves("v4")

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 func TestNewChooses(t *testing.T) {
@@ -40,15 +41,11 @@ func TestNewChooses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v, warnings, err := New(tc.bundle, mapping.FromArtifact(tc.bundle.Mapping), tc.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if v.Attachment() != tc.attachment || v.Model() != "sgc" {
 				t.Errorf("model %s, attachment %s, want sgc and %s", v.Model(), v.Attachment(), tc.attachment)
 			}
-			if diff := cmp.Diff(tc.calibration, v.Calibration()); diff != "" {
-				t.Errorf("calibration differs (-want +got):\n%s", diff)
-			}
+			expect.Same(t, tc.calibration, v.Calibration(), "calibration differs")
 			if got := strings.Join(warnings, "\n"); !strings.Contains(got, tc.warning) || (got == "") != (tc.warning == "") {
 				t.Errorf("warnings %q, want one with %q", warnings, tc.warning)
 			}
@@ -63,9 +60,7 @@ func TestNewChooses(t *testing.T) {
 func TestNewDeploysEquations(t *testing.T) {
 	b := bundle(t, 3, "v1")
 	model, err := infer.Build("sgc", b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s, info := &b.Synthetic, b.Manifest.Models[0].Propagation
 	joint := model.Joint(s.Adj, preprocess.Ready(s.X), &b.Preprocess)
 	frozen := model.Frozen(b.Models[0].Tables, &b.Preprocess)

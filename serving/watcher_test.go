@@ -17,6 +17,7 @@ import (
 
 	"rivulet/infer/attach"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 func TestNothingPublished(t *testing.T) {
@@ -103,9 +104,7 @@ func TestBadVersionIsRefused(t *testing.T) {
 				log.take()
 
 				s.publish(t, bundle(t, 2, "v2"))
-				if err := tc.damage(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, tc.damage(t.Context()))
 				for range 3 {
 					if err := tick(t, w); err == nil || !strings.Contains(err.Error(), tc.want) {
 						t.Fatalf("error = %v, want one with %q", err, tc.want)
@@ -115,9 +114,7 @@ func TestBadVersionIsRefused(t *testing.T) {
 				if got := log.take(); len(got) != 1 || !strings.Contains(got[0], "serving=v1") {
 					t.Errorf("logged %q, want the refusal once", got)
 				}
-				if err := s.publisher(t).SetCurrent(t.Context(), "v1", false); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, s.publisher(t).SetCurrent(t.Context(), "v1", false))
 				mustServe(t, w, "v1")
 				if got := log.take(); len(got) != 1 || !strings.Contains(got[0], "following CURRENT again") {
 					t.Errorf("logged %q, want the end of the trouble", got)
@@ -133,21 +130,15 @@ func TestRefusedVersionIsTakenWhenPublishedAnew(t *testing.T) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")
 		s.publish(t, first)
 		s.publish(t, second)
-		if err := s.client.Del(t.Context(), s.dataOf(t, "v2")+":blob:manifest.json:0").Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.client.Del(t.Context(), s.dataOf(t, "v2")+":blob:manifest.json:0").Err())
 		w, _ := s.watcher(t, "consumer")
 		if err := tick(t, w); err == nil || w.Ready() {
 			t.Fatalf("error = %v, want a refusal", err)
 		}
 		p := s.publisher(t)
-		if err := p.SetCurrent(t.Context(), "v1", false); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.SetCurrent(t.Context(), "v1", false))
 		mustServe(t, w, "v1") // and releases v2
-		if err := p.Remove(t.Context(), "v2"); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, p.Remove(t.Context(), "v2"))
 		s.publish(t, second)
 		mustServe(t, w, "v2")
 		mustAnswerLike(t, w.Current(), second)
@@ -202,9 +193,7 @@ func TestOutage(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	client, err := mapping.Connect(mapping.RedisOptions{URL: "redis://127.0.0.1:1", MaxRetries: 1, MinBackoff: 1,
 		MaxBackoff: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	w, _ := newWatcher(t, client, "p", "consumer")
 	if err := w.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "reading {p}:current: ") {

@@ -15,6 +15,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/tables"
@@ -41,9 +42,7 @@ func others(t *testing.T) map[string]infer.Model {
 	out := map[string]infer.Model{}
 	for _, m := range artifacttest.Several(1, artifacttest.Size{}).Models {
 		model, err := infer.Build(m.Name, m.Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out[m.Name] = model
 	}
 	return out
@@ -66,9 +65,7 @@ func TestUnscaledModelsAnswerTheSame(t *testing.T) {
 	for name, m := range others(t) {
 		before := logits(m, x)
 		got, err := tables.Unscale(m, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for k, v := range logits(got, scaled) {
 			if math.Abs(float64(v-before[k])) > 1e-5 {
 				t.Errorf("%s: logit %d is %v of scaled features, %v of plain ones", name, k, v, before[k])
@@ -83,34 +80,20 @@ func TestUnscaledModelsAnswerTheSame(t *testing.T) {
 
 func TestAddModel(t *testing.T) {
 	b, now := withMeans(t), time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	before := b.Manifest
 	m := others(t)["sage"]
-	if err := tables.AddModel(b, m, preprocess.Standardize, now); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tables.AddModel(b, m, preprocess.Standardize, now))
 	dir := t.TempDir() + "/artifact"
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	got, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	small, err := tables.Unscale(m, b.Preprocess.Scale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	onS, err := tables.Later(small, b.Means)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := artifact.Model{Name: "sage", Params: small.Params(), Tables: onS}
-	if diff := cmp.Diff(want, got.Models[1]); diff != "" {
-		t.Errorf("model (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got.Models[1], "model")
 	after := got.Manifest
 	if after.Version == before.Version || !after.Created.Equal(now) || after.DefaultModel != "sgc" || !after.HasMeans() {
 		t.Errorf("version %s after %s, created %v, default %s, means %v", after.Version, before.Version, after.Created,
@@ -118,9 +101,7 @@ func TestAddModel(t *testing.T) {
 	}
 	wantInfo := artifact.ModelInfo{Name: "sage", Attachment: artifact.AttachFrozen, FittedOn: "O",
 		Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}}
-	if diff := cmp.Diff([]artifact.ModelInfo{before.Models[0], wantInfo}, after.Models); diff != "" {
-		t.Errorf("models of the manifest (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []artifact.ModelInfo{before.Models[0], wantInfo}, after.Models, "models of the manifest")
 	if diff := cmp.Diff(before.Metrics, after.Metrics); diff != "" {
 		t.Errorf("metrics (-before +after):\n%s", diff)
 	}

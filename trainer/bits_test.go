@@ -14,6 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
+	"rivulet/test/expect"
 )
 
 var update = flag.Bool("update", false, "write testdata/artifacts.sha256 anew, for the data sets that are there")
@@ -60,9 +61,7 @@ func TestArtifactsStay(t *testing.T) {
 		for _, name := range names {
 			fmt.Fprintf(&out, "%s  %s\n", kept[name], name)
 		}
-		if err := os.WriteFile(keptArtifacts, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(keptArtifacts, []byte(out.String()), 0o644))
 	}
 }
 
@@ -83,13 +82,9 @@ func artifactSum(t *testing.T, name string) string {
 	o := Defaults()
 	o.Costs = false
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, mustTrain(t, d, o).Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, mustTrain(t, d, o).Bundle))
 	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	// The version's name is made of the time and of all else: without it two manifests are compared by all else.
 	return fmt.Sprintf("%x", sha256.Sum256(versionField.ReplaceAll(manifest, nil)))
 }

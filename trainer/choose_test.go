@@ -7,6 +7,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset/generate"
+	"rivulet/test/expect"
 )
 
 // Validation chooses the model to serve: the one of the highest accuracy as it would be served. The artifact is the one
@@ -56,13 +57,9 @@ func TestChooseModel(t *testing.T) {
 // filesOf returns the files of a bundle.
 func filesOf(t *testing.T, b *artifact.Bundle) map[string][]byte {
 	t.Helper()
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	files, err := artifact.EncodeServing(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return files
 }
 

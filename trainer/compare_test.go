@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/search"
 )
@@ -27,23 +28,17 @@ func TestWholeGrowing(t *testing.T) {
 	whole := func(d *dataset.Dataset, nodes []int32) float64 {
 		original := d.Original()
 		model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
 		return search.Accuracy(eval.Plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
 	}
 	alone, err := eval.WholeGrowing(t.Context(), d, b, order, 0, len(order), false, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got, want := right(alone, order), whole(d, order); got != want {
 		t.Errorf("on T alone %v%%, want %v%%", got, want)
 	}
 	grown, err := eval.WholeGrowing(t.Context(), d, b, order, 20, 30, false, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if len(grown) != len(order)-20 || slices.Equal(grown, alone[20:]) {
 		t.Errorf("%d answers to %d nodes, the same as on T alone: %v", len(grown), len(order)-20,
 			slices.Equal(grown, alone[20:]))

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -22,13 +23,9 @@ func TestSection2DepthOnCora(t *testing.T) {
 		o.Costs = false
 		o.Models, o.Layers, o.Hops, o.WeightDecays = []string{c.model}, c.layers, c.hops, []float64{1e-2}
 		k, err := newTask(d, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		whole, err := k.fitOriginal(t.Context(), c.model, Silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		all := k.test()[NodeBatch]
 		onT := whole.Model.Tables(k.original.Adj, k.inputs)
 		frozen := eval.Run(eval.Plain(whole.Model.Frozen(onT, k.pre)), all)
@@ -57,9 +54,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 	b := reread(t, out.Bundle)
 	for _, m := range b.Models {
 		built, err := infer.Build(m.Name, m.Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		layers, hops := map[string]int{"gcn": 3, "sage": 3, "sgc": 1, "appnp": 2, "ssgc": 1}[m.Name],
 			map[string]int{"sgc": 4, "appnp": 4, "ssgc": 4}[m.Name]
 		if len(built.Layers) != layers || built.Hops != hops {
@@ -81,9 +76,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 		}
 	}
 	again, err := Inherit(&b.Manifest, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if again.Layers != o.Layers || again.Hops != o.Hops {
 		t.Errorf("a refresh has %d layers and %d hops, want %d and %d", again.Layers, again.Hops, o.Layers, o.Hops)
 	}

@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/tables"
@@ -72,9 +73,7 @@ func TestWholeGrowsByName(t *testing.T) {
 	order := d.Test[:40]
 	classes := func(d *dataset.Dataset) []int32 {
 		out, err := eval.WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, false, Silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return out
 	}
 	if positional, named := classes(d), classes(byName(d)); len(named) != 30 || !slices.Equal(positional, named) {
@@ -106,9 +105,7 @@ func TestCategoriesCarrySignal(t *testing.T) {
 		o := options(15)
 		o.Keep = s
 		x, kept, err := features.Encode(of, o.Keep, o.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if kept != s || x.X.Cols() != s.Width() {
 			t.Fatal("another schema than the one to keep")
 		}
@@ -132,9 +129,7 @@ func TestSchemaIsFittedOnTheOriginalNodes(t *testing.T) {
 	}
 	d.Columns = append(d.Columns, c)
 	_, s, err := features.Encode(d, nil, options(15).Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	f := s.Features()[len(s.Features())-1]
 	if f.Name != "fold" || !slices.Equal(f.Categories, []string{"a", "b"}) {
 		t.Errorf("learnt %q", f.Categories)
@@ -170,19 +165,13 @@ func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
 		rows = append(rows, int32(i))
 	}
 	s, err := schema.Fit([]schema.Column{number, kind, flag}, rows, schema.FitOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	table, err := s.EncodeColumns([]schema.Column{number, kind, flag})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	x := graph.Features{Dense: &graph.Dense{Rows: n, Cols: s.Width(), Data: table.Dense}}
 	hat := graph.Normalised(&graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1)})
 	pre, _, err := features.FitTwoHops(features.Auto, x, false, s, hat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	share := []float64{0.01, 0.495, 0.495} // rare, x, y
 	block := 0.0
 	for _, p := range share {
@@ -210,13 +199,9 @@ func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
 func TestLaterModelKeepsTheSchema(t *testing.T) {
 	b := withMeans(t)
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":5}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b.Schema = s
-	if err := tables.AddModel(b, others(t)["sage"], preprocess.Standardize, created); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tables.AddModel(b, others(t)["sage"], preprocess.Standardize, created))
 	if got := reread(t, b); got.Schema == nil || got.Schema.Hash() != s.Hash() || len(got.Models) != 2 {
 		t.Errorf("%d models with the schema %v", len(got.Models), got.Schema)
 	}

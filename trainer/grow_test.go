@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/nnls"
+	"rivulet/test/expect"
 )
 
 // An artifact stores the dictionary with which M was solved: T's own messages give M, bit for bit.
@@ -20,9 +21,7 @@ func TestSection5GrowthSolvesM(t *testing.T) {
 	for _, method := range []string{MethodSolved, MethodCluster} {
 		o.Method = method
 		b := mustTrain(t, d, o).Bundle
-		if err := b.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.Validate())
 		targets := ownMessages(t, d, b)
 		rows := nnls.Rows(b.Growth.Dictionary, targets, b.Growth.Entries)
 		same := slices.Equal(rows.ColIdx, b.Mapping.Rows.ColIdx) && slices.Equal(rows.Val, b.Mapping.Rows.Val)
@@ -39,9 +38,7 @@ func ownMessages(t *testing.T, d *dataset.Dataset, b *artifact.Bundle) *graph.De
 	var blocks []*graph.Dense
 	for _, m := range b.Models {
 		model, err := infer.Build(m.Name, m.Params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		parts := b.Growth.Messages[m.Name]
 		blocks = append(blocks, parts.Of(model.Tables(original.Adj, b.Preprocess.Raw(original.X))))
 	}

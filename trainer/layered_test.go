@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
@@ -42,9 +43,7 @@ func layeredTask(t *testing.T) *task {
 	o := Defaults()
 	o.Models, o.Hidden, o.WeightDecays = []string{"gcn"}, 8, []float64{1e-1, 1e-3}
 	k, err := newTask(small(t, generate.Dense), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return k
 }
 
@@ -52,9 +51,7 @@ func layeredTask(t *testing.T) *task {
 func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
 	k := layeredTask(t)
 	f, err := k.fitOriginal(t.Context(), "gcn", Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got, err := k.wholeGround().Validate(t.Context(), f.Model)
 	want := search.Accuracy(eval.Plain(k.jointOnT(f.Model).Build()), k.judges)
 	if err != nil || got != want || got != f.Validation {
@@ -122,9 +119,7 @@ func TestDecaysOfASampleAreScaled(t *testing.T) {
 			k.options.Models, k.options.WeightDecays = []string{tt.model}, tt.decays
 			k.sampledRows, k.sampledFrom = rows, k.original.Adj.Rows-1
 			f, err := k.fitOriginal(t.Context(), tt.model, Silent{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			some := rows
 			if tt.model == "gcn" {
 				some = len(sample.Labelled(k.ground().Labels))
@@ -162,15 +157,11 @@ func has(m *graph.CSR, i, j int) bool {
 func TestALargeTIsFittedOnce(t *testing.T) {
 	k := layeredTask(t)
 	small, err := k.fitOriginal(t.Context(), "gcn", Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	k.sampledFrom = k.original.Adj.Rows - 1
 	var shown lines
 	large, err := k.fitOriginal(t.Context(), "gcn", &shown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := []string{"fitting gcn on the original graph, a sample", "fitting gcn on the original graph, all nodes"}
 	if !slices.Equal(shown.steps, want) {
 		t.Errorf("stages %q, want %q", shown.steps, want)
@@ -215,9 +206,7 @@ func TestIterationsAreShown(t *testing.T) {
 	k := layeredTask(t)
 	shown := &lines{}
 	best, err := k.fitOriginal(t.Context(), "sgc", shown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	first, last := shown.now[0], shown.now[len(shown.now)-1]
 	if !strings.HasPrefix(first, "sgc, weight decay 0.1, iteration 1 of at most 300, loss ") ||
 		strings.Contains(first, "validation") ||

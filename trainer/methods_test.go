@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/product"
@@ -37,9 +38,7 @@ func TestSection2Attached(t *testing.T) {
 			return &Result{Condensation: condense.Degree(g.Input(), g.Rand())}, nil
 		}}}
 	k, err := newTask(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r := recipeOf(t, k)
 	all := eval.Attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M, nil).Batches[0]
 	got := product.Attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
@@ -52,9 +51,7 @@ func TestSection2Attached(t *testing.T) {
 	joint := r.whole[0].Model.Joint(r.served.parts().Synthetic.Adj, preprocess.Ready(r.served.parts().Synthetic.X),
 		k.pre).Logits(all)
 	tables, err := r.served.tables(r.whole[0].Model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	// Frozen on those tables the same nodes differ from joint ones by their own share in S's degrees and rows only.
 	frozen := r.whole[0].Model.Frozen(tables, k.pre).Logits(all)
 	same := 0

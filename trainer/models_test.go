@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -20,9 +21,7 @@ func TestSection5SeveralModelsShareOneM(t *testing.T) {
 	o := options(24)
 	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "gin", "sign", "appnp", "cheby"}, 16, 24
 	out, err := Train(t.Context(), small(t, generate.BagOfWords), o, created, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b := reread(t, out.Bundle)
 	var names []string
 	for _, m := range b.Models {
@@ -83,9 +82,7 @@ func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
 		architecture.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
 		architecture.Layer{Self: graph.NewDense(8, classes), Bias: make([]float32, classes)})}
 	task, err := newTask(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if got := task.shape("appnp"); got.Alpha != 0.3 || got.Hops != 4 {
 		t.Errorf("α %g and %d hops, want those of the weights, 0.3 and 4", got.Alpha, got.Hops)
 	}

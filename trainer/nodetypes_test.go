@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -55,16 +56,12 @@ func typedNodes(t testing.TB, users int, seed uint64) *dataset.Dataset {
 	}
 	dir := t.TempDir()
 	for k, name := range []string{"users", "items", "shops", "edges"} {
-		if err := os.WriteFile(filepath.Join(dir, name+".csv"), tables[k].Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name+".csv"), tables[k].Bytes(), 0o644))
 	}
 	path := func(name string) string { return filepath.Join(dir, name+".csv") }
 	d, err := dataset.OpenTables(dataset.OpenOptions{Tables: table.Settings{Edges: path("edges"), EdgeType: "kind",
 		Nodes: table.NodesPath("user=" + path("users") + ",item=" + path("items") + ",shop=" + path("shops"))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -134,13 +131,9 @@ func TestTypesOfNodesHaveTheirBlocksOfS(t *testing.T) {
 		t.Errorf("items are mapped to %d synthetic nodes, want %d or less", len(types["item"]), of)
 	}
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	read, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	names := strings.Join(read.Schema.Names(), " ")
 	const want = "node_type=item node_type=shop node_type=user node_type=(other) age user.level price weight size " +
 		"item.level"
@@ -168,9 +161,7 @@ func TestTypesOfNodesAndTasks(t *testing.T) {
 			d.Classes = []string{"kind"}
 		}),
 		"links": plain(func(d *dataset.Dataset) {
-			if err := d.AsLinks(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, d.AsLinks())
 		})} {
 		o := o
 		if setting != "classes" {

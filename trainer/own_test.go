@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
 	"rivulet/trainer/sample"
@@ -29,9 +30,7 @@ func ownWorld(t testing.TB) *dataset.Dataset {
 		Validation: 250,
 		Test:       250}
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -54,9 +53,7 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 	b := reread(t, out.Bundle)
 	expert := b.Expert("sgc")
 	model, err := infer.Build("sgc", b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	p := eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess))
 	p.Expert = expert
 	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, p, nil)
@@ -134,17 +131,11 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 	o := options(18)
 	o.Method = MethodEvidence
 	task, err := newTask(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	f, err := task.holder.fit(t.Context(), "sgc", Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	rival, err := task.fitEvidence(t.Context(), f.Model, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	e, logits := rival.build().(*expert.Evidence), task.logitsOnT(f.Model)
 	b := task.test()[GraphBatch].Batches[0]
 	own, got := e.Perceptron.Logits(b.X), e.Logits(b)
@@ -181,9 +172,7 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 func TestOwnSample(t *testing.T) {
 	d := partly(small(t, generate.Dense))
 	task, err := newTask(d, options(18))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	drawn := sample.Draw(task.labelled, 7, rand.New(rand.NewPCG(1, 2)))
 	if len(drawn) != 7 || !slices.IsSorted(drawn) || len(slices.Compact(slices.Clone(drawn))) != 7 {
 		t.Errorf("sample %v", drawn)
@@ -209,13 +198,9 @@ func TestSection11OnRealGraphs(t *testing.T) {
 				o.WeightDecays = []float64{1e-2}
 			}
 			task, err := newTask(realSet(t, name), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r, err := task.condense(t.Context(), Silent{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			p := r.placed[0]
 			test := p.On(task.test()[NodeBatch])
 			with, without := search.Accuracy(p.Plain(), test), search.Accuracy(p.WithoutExpert().Plain(), test)
@@ -226,9 +211,7 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			layer := expertLayer // of the size that is served; a rival's is wider
 			layer.WeightDecays = rivalLayer.WeightDecays
 			own, err := task.fitOwn(t.Context(), layer, Silent{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			lost, alone := search.Accuracy(p.Plain(), bareTest), search.Accuracy(eval.Plain(task.deployOwn(own.Perceptron)),
 				test)
 			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",

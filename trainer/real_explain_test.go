@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/test/expect"
 	"rivulet/trainer/sample"
 )
 
@@ -76,9 +77,7 @@ func (e *explaining) explain(p *infer.Predictor, i int32, rows []attach.Row) (*e
 
 func (e *explaining) predictor(t testing.TB, m *artifact.Model) *infer.Predictor {
 	model, err := infer.Build(m.Name, m.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &infer.Predictor{Model: model.Frozen(m.Tables, &e.Preprocess),
 		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
 }

@@ -9,19 +9,16 @@ import (
 	"testing"
 
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
 // classesOf returns the class of every node of a shared set, also of nodes whose class a data set hides.
 func classesOf(t *testing.T, name string, nodes int) []int32 {
 	text, err := os.ReadFile(filepath.Join(datatest.Dir(t, name), "class_map.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var of map[string]int32
-	if err := json.Unmarshal(text, &of); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(text, &of))
 	out := make([]int32, nodes)
 	for i := range out {
 		out[i] = of[strconv.Itoa(i)]

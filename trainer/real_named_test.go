@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -87,9 +88,7 @@ func encoded(t *testing.T, s *schema.Schema, columns []schema.Column) []float32 
 		for k := range columns {
 			fields[k] = schema.Field{Name: columns[k].Name, Value: columns[k].At(i)}
 		}
-		if err := s.Encode(out[i*s.Width():(i+1)*s.Width()], fields); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, s.Encode(out[i*s.Width():(i+1)*s.Width()], fields))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -12,9 +13,7 @@ import (
 func realSet(t testing.TB, name string) *dataset.Dataset {
 	t.Helper()
 	d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 

@@ -15,6 +15,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage/local"
@@ -105,9 +106,7 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 		t.Errorf("format %d requires %q, %d edges", b.Manifest.FormatVersion, b.Manifest.Requires, b.Manifest.Data.Edges)
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ids, place := map[string]int32{}, map[string]int{}
 	for i, id := range d.IDs {
 		ids[id] = int32(i)
@@ -186,13 +185,9 @@ func TestDirectionsOnT(t *testing.T) {
 	d, o := cited(t), options(30)
 	o.Models, o.Method, o.Own = []string{"dirsgc"}, MethodCached, OwnNever
 	s, err := NewSeries(d, o, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	results, err := s.Measure(t.Context(), o, Measurements{Kinds: []string{}}, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, r := range results {
 		if r.Agreement.Mean != 100 {
 			t.Errorf("%s: %.1f%% of the predictions are Whole's", r.Setting, r.Agreement.Mean)
@@ -311,15 +306,11 @@ func TestTypesRefused(t *testing.T) {
 func linear(t *testing.T, relations int, d *dataset.Dataset) infer.Model {
 	t.Helper()
 	a, err := architecture.Lookup("rsgc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	a = a.With(relations)
 	m, err := infer.New(a, []architecture.Layer{{Self: graph.NewDense(a.Blocks()*d.X.Cols(), len(d.Classes)),
 		Bias: make([]float32, len(d.Classes))}}, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m
 }
 
@@ -341,13 +332,9 @@ func joinedAlone(t *testing.T, d *dataset.Dataset, o Options, most map[string]fl
 func besideJoined(t *testing.T, d *dataset.Dataset, o Options, every int) (differ, frozen, joined float64) {
 	t.Helper()
 	of, err := newTask(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	f, err := of.fitOriginal(t.Context(), o.Models[0], Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	tables, n := of.tablesOfT(f.Model), 0.0
 	for k := 0; k < len(of.data.Test); k += every {
 		node := of.data.Test[k]

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
@@ -17,17 +18,11 @@ func TestEvaluateStaged(t *testing.T) {
 	d, o := generatedSets(t)["small"], stagedOptions()
 	dir, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s, err := StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got, err := EvaluateStaged(t.Context(), openDisk(t, t.TempDir(), 1<<22), s, b, o.Batch, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := map[eval.Key]eval.Result{}
 	for _, r := range out.Results {
 		want[r.Key()] = r
@@ -51,9 +46,7 @@ func TestEvaluateStagedRefuses(t *testing.T) {
 	o.Propagate = false
 	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	s, err := StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for want, change := range map[string]func(b *artifact.Bundle){
 		"the artifact's attachment is joint, a run of stages": func(b *artifact.Bundle) {
 			b.Manifest.Models = []artifact.ModelInfo{b.Manifest.Models[0]}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"rivulet/artifact"
+	"rivulet/test/expect"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
 )
@@ -43,30 +44,18 @@ func TestStagedChild(t *testing.T) {
 		t.Skip("it is for other tests")
 	}
 	if limit, err := strconv.ParseUint(os.Getenv(childLimit), 10, 64); err == nil {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}))
 	}
 	steps, err := strconv.Atoi(os.Getenv(childSteps))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	e, err := local.Open(solved.Functions, work, 1<<20, &suicide{steps})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, o := generatedSets(t)["small"], stagedOptions()
 	s, err := StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	out, err := TrainStaged(context.Background(), e, s, o, stagedTime, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(artifact.Write(os.Getenv(childOut), out.Bundle), e.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, errors.Join(artifact.Write(os.Getenv(childOut), out.Bundle), e.Close()))
 	fmt.Printf("ran %d found %d\n", e.Ran, e.Found)
 }
 

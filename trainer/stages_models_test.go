@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
 )
@@ -41,9 +42,7 @@ func TestStagedModelsOnRealGraphs(t *testing.T) {
 	o.Models, o.Propagate, o.WeightDecays = []string{"gcn", "appnp"}, false, []float64{1e-2, 1e-4}
 	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	usual, err := Train(context.Background(), d, o, stagedTime, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	compared := 0
 	for _, r := range out.Results {
 		for _, u := range usual.Results {

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/tables"
@@ -19,27 +20,19 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 			o := stagedOptions()
 			_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 			task, err := newTask(d, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			model := out.Bundle.Models[0]
 			m, err := infer.Build(model.Name, model.Params)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			task.pre = &out.Bundle.Preprocess
 			task.inputs = task.pre.Raw(task.original.X)
 			fitter, err := tables.NewFitter(inOrder(t, out, task.original.IDs), tables.MeetingWeights(task.original.Adj))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for kind, got := range map[string]*infer.Tables{infer.PropagateLabels: model.Labels,
 				infer.PropagateErrors: model.Errors} {
 				info := out.Bundle.Manifest.Models[0].Propagation[kind]
 				want, err := fitter.Fit(task.propagationOnT(kind, m, info.Alpha))
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				if got == nil || len(got.U) != len(want.U) {
 					t.Fatalf("%s: tables %v, want %d", kind, got, len(want.U))
 				}
@@ -94,9 +87,7 @@ func TestWithoutPropagation(t *testing.T) {
 	o.Propagate = false
 	_, staged := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	usual, err := Train(t.Context(), d, o, stagedTime, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, out := range map[string]*Outcome{"stages": staged, "usual": usual} {
 		m := out.Bundle.Models[0]
 		if m.Labels != nil || m.Errors != nil || len(out.Bundle.Manifest.Models[0].Propagation) > 0 {

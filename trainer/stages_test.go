@@ -18,6 +18,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/infer"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/stage"
@@ -38,26 +39,18 @@ func stagedOptions() Options {
 func trainStaged(t *testing.T, e stage.Engine, d *dataset.Dataset, o Options) (string, *Outcome) {
 	t.Helper()
 	s, err := StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	out, err := TrainStaged(context.Background(), e, s, o, stagedTime, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, out.Bundle))
 	return dir, out
 }
 
 func openDisk(t *testing.T, dir string, memory int64) *local.Engine {
 	t.Helper()
 	e, err := local.Open(solved.Functions, dir, memory, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -66,9 +59,7 @@ func openDisk(t *testing.T, dir string, memory int64) *local.Engine {
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()
 	entries, err := os.ReadDir(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, entry := range entries {
 		if entry.IsDir() {
 			sameFiles(t, filepath.Join(a, entry.Name()), filepath.Join(b, entry.Name()))
@@ -112,9 +103,7 @@ func TestStagedMap(t *testing.T) {
 	labels := d.Original().Labels
 	rows := func(yield func(plane.Rows, error) bool) { yield(plane.Rows{Mapping: b.Mapping, Labels: labels}, nil) }
 	want, err := plane.Of(b, rows, o.MapIDs, o.rng(purposeMap))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(want, b.Map); diff != "" {
 		t.Errorf("map (-of M in memory +of M in tables):\n%s", diff)
 	}
@@ -149,9 +138,7 @@ func TestStagedRowsInAnotherOrder(t *testing.T) {
 	d, o := generatedSets(t)["small"], stagedOptions()
 	want, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	s, err := StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s.Nodes, s.Edges = reversed(d)
 	out, err := TrainStaged(
 		context.Background(),
@@ -161,13 +148,9 @@ func TestStagedRowsInAnotherOrder(t *testing.T) {
 		stagedTime,
 		Silent{},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(got, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(got, out.Bundle))
 	sameFiles(t, want, got)
 }
 
@@ -219,9 +202,7 @@ func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 	out := map[string]*dataset.Dataset{}
 	for _, preset := range []string{"small", "pubmed", "reddit"} {
 		g, err := generate.Scaled(preset, nodes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if raceEnabled && g.Kind == generate.Dense {
 			g.Classes, g.Communities, g.Features = 6, 30, 100
 		}
@@ -239,9 +220,7 @@ func stagedSets(t *testing.T) map[string]*dataset.Dataset {
 	if datatest.Given() && !testing.Short() {
 		for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
 			d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			out[name] = d
 		}
 	}
@@ -288,13 +267,9 @@ func inOrderOf(t *testing.T, d *dataset.Dataset, ids []string) *dataset.Dataset 
 func usually(t *testing.T, d *dataset.Dataset, o Options) *artifact.Bundle {
 	t.Helper()
 	task, err := newTask(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r, err := task.condense(context.Background(), Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &artifact.Bundle{
 		Preprocess: *task.pre,
 		Mapping:    &artifact.Mapping{IDs: task.original.IDs, Rows: r.served.parts().M},
@@ -320,8 +295,6 @@ func answers(t *testing.T, b *artifact.Bundle, ids []string, set *eval.Set) *eva
 		order[k] = place
 	}
 	m, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return eval.Run(eval.Plain(m.Frozen(b.Models[0].Tables, &b.Preprocess)), set.On(b.Mapping.Rows.Take(order), nil))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rivulet/infer/architecture"
+	"rivulet/test/expect"
 	"rivulet/trainer/deploy"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,9 +28,7 @@ import (
 func smallTask(t *testing.T, d *dataset.Dataset) *task {
 	t.Helper()
 	out, err := newTask(d, options(15))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return out
 }
 
@@ -37,9 +36,7 @@ func smallTask(t *testing.T, d *dataset.Dataset) *task {
 func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
 		Labels: sample.Take(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *architecture.Layer
@@ -65,9 +62,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 	k := smallTask(t, partly(small(t, generate.BagOfWords)))
 	clusters := condense.Cluster(k.points(), k.groups.Of, k.share, k.rng(purposeClusters))
 	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, k.propagatedMeans(modelSGC, clusters), Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	op := reference.AHat(convert.FromCSR(k.original.Adj))
 	x := op.Mul(op.Mul(convert.Matrix(k.x.Block(0, k.original.X.Cols()))))
 	means := reference.New(len(clusters.Labels), x.Cols())
@@ -89,9 +84,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights,
 		Classes: k.classes()}
 	want, err := fit.SGC(t.Context(), problem, small.WeightDecay, fit.Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if gap := convert.Gap(convert.Matrix(small.Model.Layers[0].Self), convert.Matrix(want.Self)); gap > 1e-2 {
 		t.Errorf("W_S is off by %g", gap)
 	}
@@ -109,18 +102,14 @@ func TestSection5ClassesAmong(t *testing.T) {
 func recipeOf(t *testing.T, k *task) *recipe {
 	t.Helper()
 	r, err := k.condense(t.Context(), Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return r
 }
 
 func mustCalibrate(t *testing.T, k *task, p *deploy.Deployment) *deploy.Calibration {
 	t.Helper()
 	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, deploy.Kinds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return c
 }
 
@@ -132,9 +121,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	chosen := mustCalibrate(t, k, r.placed[0])
 	support := k.support.On(rows, nil)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.Model.Layers[0].Self)))
 	for i := range logits.Rows {
 		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
@@ -146,9 +133,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		best, worst := 0.0, 100.0
 		for _, alpha := range deploy.Alphas {
 			of, err := fitter.Fit(infer.PropagationTables(k.original.Adj, seeds, alpha))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for _, gamma := range deploy.Gammas {
 				p := &infer.Predictor{Model: whole.Model.Frozen(onS, k.pre),
 					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
@@ -185,9 +170,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	c := mustCalibrate(t, k, r.placed[0])
 	r.calibrations = []*deploy.Calibration{c}
 	b, err := k.bundle(t.Context(), r, nil, created, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	model, info := b.Models[0], b.Manifest.Models[0]
 	if model.Labels != c.Kinds[infer.PropagateLabels].Spreading.Tables ||
 		model.Errors != c.Kinds[infer.PropagateErrors].Spreading.Tables || model.Tables != r.placed[0].Tables {
@@ -197,9 +180,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 		t.Errorf("calibration %+v, want %s at %v", info.Calibration, c.Kind, c.Temperature)
 	}
 	for kind, p := range c.Kinds {
-		if diff := cmp.Diff(p.Info, info.Propagation[kind]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", kind, diff)
-		}
+		expect.Same(t, p.Info, info.Propagation[kind], "%s", kind)
 	}
 	if b.Synthetic.X.Rows != k.nodes || b.Manifest.SyntheticNodes != k.nodes {
 		t.Errorf("%d rows of X', %d synthetic nodes, want %d", b.Synthetic.X.Rows, b.Manifest.SyntheticNodes, k.nodes)
@@ -213,17 +194,11 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 	served := r.served.(*clusterGraph)
 	r.calibrations = []*deploy.Calibration{mustCalibrate(t, k, r.placed[0])}
 	deployments, err := k.deployments(t.Context(), r, Measurements{}, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	small, err := served.fit(t.Context(), modelSGC, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	renewed, err := served.renew(t.Context(), small, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	own := renewed.(*clusterGraph)
 	if cmp.Equal(own.M, served.M) {
 		t.Fatal("both models have one M: the case shows nothing")
@@ -240,9 +215,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 			t.Errorf("S→S, shared M %v: another M", d.SharedM)
 		}
 		of, err := through.tables(small.Model)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		batch := k.test()[GraphBatch].On(through.M, nil).Batches[0]
 		want := small.Model.Frozen(of, k.pre).Logits(batch)
 		if got := d.Build().Logits(batch); cmp.Diff(want, got) != "" {

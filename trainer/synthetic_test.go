@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/search"
@@ -26,33 +27,21 @@ func TestSection5ArtifactTeaches(t *testing.T) {
 	o.Spread = true
 	out := mustTrain(t, d, o)
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, out.Bundle))
 	s, err := artifact.ReadSpread(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	layer, err := fit.SGC(t.Context(), fit.Problem{Design: fit.Explicit{X: s.Means}, Weights: s.Weights,
 		Soft: &fit.SoftLabels{Means: s.Soft, Spread: s.SoftSpread}, Directions: directions(s),
 		Classes: len(d.Classes)}, float64(s.SoftDecay), fit.Final, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	k, err := newTask(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	m := k.shape(modelSGC).Linear(layer)
 	c := k.newClustering(solveRows, Silent{})
 	onS, err := c.make(t.Context(), []infer.Model{m}, "", Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	p, err := k.place(onS, m, artifact.AttachFrozen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	set := p.On(k.test()[NodeBatch])
 	got, want := search.Accuracy(p.Plain(), set), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
 	if got < want-1 || got > want+1 {

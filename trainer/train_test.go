@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -32,9 +33,7 @@ func small(t testing.TB, kind string) *dataset.Dataset {
 		g.Words = 12
 	}
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -62,9 +61,7 @@ func options(nodes int) Options {
 func mustTrain(t testing.TB, d *dataset.Dataset, o Options) *Outcome {
 	t.Helper()
 	out, err := Train(t.Context(), d, o, created, Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return out
 }
 
@@ -72,13 +69,9 @@ func mustTrain(t testing.TB, d *dataset.Dataset, o Options) *Outcome {
 func reread(t *testing.T, b *artifact.Bundle) *artifact.Bundle {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	read, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return read
 }
 
@@ -132,14 +125,10 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 		}
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	whole, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 37), false,
 		eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if want := find(t, out.Results, eval.OtoS, false, NodeBatch).Accuracy.Mean; served != want {
 		t.Errorf("the artifact's accuracy is %v, the trainer measured %v", served, want)
 	}
@@ -189,9 +178,7 @@ func TestSection8ResultsAreComplete(t *testing.T) {
 			want = append(want, mode+" "+d)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "results")
 	if len(out.Bundle.Manifest.Metrics) != len(want) {
 		t.Errorf("%d metrics, want %d", len(out.Bundle.Manifest.Metrics), len(want))
 	}

@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -16,18 +17,12 @@ func TestCheck(t *testing.T) {
 	topics := config.Default[config.Consumer]().Kafka.Topics
 	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{topics.Arrivals: 2,
 		topics.Predictions: 2, topics.DeadLetters: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer kafka.Close()
 	dir := t.TempDir() + "/artifact"
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
+	expect.OK(t, artifact.Write(dir, b))
 	for _, c := range []struct {
 		args  []string
 		fails string // "" if all is well

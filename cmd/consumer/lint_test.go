@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -15,9 +16,7 @@ func TestLint(t *testing.T) {
 	path := filepath.Join(dir, "consumer.yaml")
 	text := "kafka:\n  brokers: [nowhere:9092]\n  sasl: {mechanism: plain, username: me, password_file: " + dir +
 		"/none}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	t.Setenv("RIVULET_BATCH_SIZE", "7")
 	out, err := harness.Execute(command(), "lint", "--config", path, "--redis.url", "redis://me:hidden@nowhere:6379",
 		"--artifact", dir+"/nothing")

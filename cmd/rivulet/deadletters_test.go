@@ -13,6 +13,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -27,14 +28,10 @@ func newLetters(t *testing.T) *letters {
 	t.Helper()
 	kafka, err := devstack.StartKafka(devstack.KafkaOptions{
 		Topics: map[string]int{"arrivals": 3, "arrivals.dead-letters": 2, "transfers": 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(kafka.Close)
 	client, err := kgo.NewClient(kgo.SeedBrokers(kafka.Addrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(client.Close)
 	return &letters{t, kafka, client}
 }

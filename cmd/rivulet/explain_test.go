@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/explanation"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -19,9 +20,7 @@ import (
 func TestExplainAsTextAndAsJSON(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 4, Classes: 3})
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	in := fmt.Sprintf(`{"id":"a","features":[1,0,2,3],"edges":["%s","nobody"]}`+"\n{\n", b.Mapping.IDs[0])
 	run := func(args ...string) string {
 		command := root()
@@ -41,9 +40,7 @@ func TestExplainAsTextAndAsJSON(t *testing.T) {
 	}
 	var e explanation.Explanation
 	line, _, _ := strings.Cut(run("--json"), "\n")
-	if err := json.Unmarshal([]byte(line), &e); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal([]byte(line), &e))
 	sum := e.Bias.Class + e.Centring.Class
 	for _, terms := range [][]explanation.Term{e.Features, e.Neighbours, e.BatchArrivals} {
 		for _, term := range terms {
@@ -61,19 +58,13 @@ func TestExplainPrintsNoControlCharacters(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Features: 4, Classes: 3})
 	b.Manifest.Data.Classes[0], b.Manifest.Data.Classes[1] = "\x1b]0;title\a", "b\nforged: class 0"
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	command := root()
 	command.SetIn(strings.NewReader(`{"id":"\u001b[2Ja","features":[1,0,2,3],"edges":["x\nclass 9","\u202e"]}` + "\n"))
 	out, err := harness.Execute(command, "explain", "--artifact", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	inspected, err := harness.Execute(root(), "inspect", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, bad := range []string{"\x1b", "\a", "\nclass 9", "\nforged", "\u202e"} {
 		if strings.Contains(out+inspected, bad) {
 			t.Errorf("%q is printed as it is:\n%s%s", bad, out, inspected)

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 )
@@ -23,15 +24,11 @@ func TestFeaturesPut(t *testing.T) {
 	o := trainer.Defaults()
 	o.Nodes, o.Costs = 9, false
 	out, err := trainer.Train(t.Context(), byName, o, time.Unix(0, 0), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := t.TempDir()
 	model, tables, graph := filepath.Join(dir, "artifact"), filepath.Join(dir, "tables"), filepath.Join(dir, "graph")
 	for _, err := range []error{artifact.Write(model, out.Bundle), byPosition.SaveCSV(tables), byPosition.Save(graph)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	columns(t, filepath.Join(tables, "nodes.csv"), byPosition)
 	lines := func(args ...string) string {
@@ -41,9 +38,7 @@ func TestFeaturesPut(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return string(text)
 	}
 	predict := func(text string, args ...string) string {
@@ -51,9 +46,7 @@ func TestFeaturesPut(t *testing.T) {
 		cmd := root()
 		cmd.SetIn(strings.NewReader(text))
 		got, err := harness.Execute(cmd, append([]string{"predict", "--artifact", model}, args...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return written.ReplaceAllString(got, "")
 	}
 	want := predict(lines("--data", graph))
@@ -114,7 +107,5 @@ func columns(t *testing.T, file string, d *dataset.Dataset) {
 			fmt.Fprintf(&b, ",%v", v)
 		}
 	}
-	if err := os.WriteFile(file, []byte(b.String()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte(b.String()+"\n"), 0o600))
 }

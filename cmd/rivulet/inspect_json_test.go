@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -17,19 +18,13 @@ func TestInspectAsJSON(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
 	dir := write(t, b)
 	want, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	out, err := harness.Execute(root(), "inspect", "--json", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var fields map[string]json.RawMessage
 	var got inspectOutput
 	for _, v := range []any{&fields, &got} {
-		if err := json.Unmarshal([]byte(out), v); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal([]byte(out), v))
 	}
 	names := []string{"embeddings", "file_bytes", "later_models", "manifest", "rows_by_entries", "synthetic_by_class",
 		"synthetic_edges"}

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -20,9 +21,7 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\ntask: labels\nlabel: tags\n",
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	labels := filepath.Join(dir, "labels.jsonl")
 	if _, err := harness.Execute(root(), "replay", "--out", "-", "--labels", labels, "--data", dir); err != nil {
@@ -35,13 +34,9 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		t.Errorf("labels are %s: %v", text, err)
 	}
 	b := artifacttest.Labels(artifacttest.Bundle(1, artifacttest.Size{Classes: 2}))
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	model := filepath.Join(dir, "model")
-	if err := artifact.Write(model, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(model, b))
 	out, err := harness.Execute(root(), "inspect", model)
 	for _, words := range []string{" 2 labels\n", "task ", "labels: class 0, class 1\n", "temperatures 1.000 to 2.000"} {
 		if err != nil || !strings.Contains(out, words) {

@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/cli"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -52,13 +53,9 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 func TestInspectShowsAnArtifact(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	out, err := harness.Execute(root(), "inspect", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, want := range []string{b.Manifest.Version, b.Manifest.Data.Fingerprint, "6 synthetic nodes (20.00% of T)",
 		"30×6", "mapping.safetensors"} {
 		if !strings.Contains(out, want) {
@@ -106,9 +103,7 @@ func TestMain(m *testing.M) {
 func TestBenchOnServicesOfItsOwn(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	out, err := harness.Execute(root(), strings.Fields("bench --only rows,stream --shapes pubmed --time 1ms --json")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var report struct {
 		Machine struct{ Cores int }
 		Rows    []struct{ Section, Name string }

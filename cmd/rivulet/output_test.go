@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -18,9 +19,7 @@ import (
 func write(t *testing.T, b *artifact.Bundle) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	return dir
 }
 
@@ -49,9 +48,7 @@ func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 		"no cluster means are kept": artifacttest.Bundle(1, artifacttest.Size{}),
 	} {
 		out, err := harness.Execute(root(), "inspect", write(t, b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

@@ -21,6 +21,7 @@ import (
 	"rivulet/internal/demo"
 	"rivulet/internal/replay"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 )
 
@@ -31,9 +32,7 @@ func namedGraph(t *testing.T) (byName, byPosition *dataset.Dataset) {
 		ClassShare: .2, DegreeExponent: 2.6,
 		Kind: generate.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	named := *d
 	named.X = graph.Features{}
 	for k := range d.X.Cols() {
@@ -84,13 +83,9 @@ func TestPredictByName(t *testing.T) {
 	o := trainer.Defaults()
 	o.Nodes, o.Costs = 9, false
 	out, err := trainer.Train(t.Context(), byName, o, time.Unix(0, 0), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, out.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, out.Bundle))
 	same := func(*event.Arrival) {}
 	want := predicted(t, dir, byPosition, same)
 	if got := predicted(t, dir, byName, same); got != want {
@@ -111,9 +106,7 @@ func TestPredictByName(t *testing.T) {
 	report, err := demo.Run(t.Context(), byName, demo.Options{Artifact: out.Bundle, Train: o, Mode: "node", Batch: 64,
 		Linger:     time.Millisecond,
 		Partitions: 1, Progress: cli.Stderr(), Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if report.Missing != 0 || report.Arrivals != len(byName.Test) {
 		t.Errorf("demo of the artifact: %d of %d arrivals are missing", report.Missing, report.Arrivals)
 	}

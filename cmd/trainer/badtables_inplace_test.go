@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer/stage/spark/connect"
 )
@@ -87,9 +88,7 @@ func TestBadTablesInPlace(t *testing.T) {
 		t.Skip("RIVULET_TEST_SPARK names no Spark Connect server, or the tests are to be short")
 	}
 	a, err := connect.Parse(os.Getenv("RIVULET_TEST_SPARK"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	session := connect.New(a, nil)
 	defer func() { _ = session.Close(context.WithoutCancel(t.Context())) }()
 	train := func(t *testing.T, line string) (string, error) {
@@ -113,13 +112,9 @@ func TestBadTablesInPlace(t *testing.T) {
 			}
 			got, err := train(t, "--nodes file:"+dir+"/nodes --edges file:"+dir+"/edges --work "+t.TempDir()+" "+flags)
 			if c.want == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				want, err := train(t, "--nodes "+dir+"/nodes --edges "+dir+"/edges --sums fixed")
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				sameParts(t, want, got)
 				return
 			}

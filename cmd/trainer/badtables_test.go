@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -77,9 +78,7 @@ func badFiles(t *testing.T, changeNodes, changeEdges func([]string) []string) st
 	}
 	dir := t.TempDir()
 	for name, rows := range map[string][]string{"nodes.csv": nodes, "edges.csv": edges} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(rows, "\n")+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(rows, "\n")+"\n"), 0o600))
 	}
 	return dir
 }
@@ -94,9 +93,7 @@ func stagedEngines(t *testing.T) map[string]string {
 		return engines
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	worker := filepath.Join(filepath.Dir(self), "worker-linux-"+runtime.GOARCH)
 	build := exec.Command("go", "build", "-o", worker, "rivulet/cmd/worker")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
@@ -122,9 +119,7 @@ func TestBadTables(t *testing.T) {
 		return out, err
 	}
 	good, err := train(t, "memory", badFiles(t, nil, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, c := range badTables {
 		data, want := badFiles(t, c.nodes, c.edges), good
 		if c.other {
@@ -137,13 +132,9 @@ func TestBadTables(t *testing.T) {
 			t.Run(c.name+" "+engine, func(t *testing.T) {
 				out, err := train(t, engine, data)
 				if c.want == "" {
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, err)
 					if c.other && engine == "memory" {
-						if err := os.CopyFS(want, os.DirFS(out)); err != nil {
-							t.Fatal(err)
-						}
+						expect.OK(t, os.CopyFS(want, os.DirFS(out)))
 					}
 					sameParts(t, want, out)
 					return

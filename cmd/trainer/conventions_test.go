@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -99,9 +100,7 @@ func TestConventions(t *testing.T) {
 				fmt.Fprintf(edges, "%s%s%s%s\n", e.end(i), e.between, e.end((i+2)%120), e.after)
 			}
 			for name, text := range map[string]string{e.nodes: nodes.String(), e.edges: edges.String()} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			out, err := harness.Execute(root(), append([]string{"data", "init", dir}, e.init...)...)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -59,9 +60,7 @@ func TestDataInitAndCheck(t *testing.T) {
 		fmt.Fprintf(edges, "u%d,u%d,2\n", i, (i+2)%120)
 	}
 	for name, text := range map[string]string{"users.csv": nodes.String(), "follows.csv": edges.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	out, err := harness.Execute(root(), "data", "check", "--data", dir)
 	if err == nil || !strings.Contains(err.Error(), "trainer data init "+dir) ||
@@ -89,13 +88,9 @@ func TestDataInitAndCheck(t *testing.T) {
 	// The same of compressed tables.
 	packed := t.TempDir()
 	encoder, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for name, text := range map[string]string{"users.csv.zst": nodes.String(), "follows.csv.zst": edges.String()} {
-		if err := os.WriteFile(filepath.Join(packed, name), encoder.EncodeAll([]byte(text), nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(packed, name), encoder.EncodeAll([]byte(text), nil), 0o600))
 	}
 	if out, err := harness.Execute(root(), "data", "init", packed); err != nil || !strings.Contains(out, "split_values") {
 		t.Errorf("%v\n%s", err, out)
@@ -109,9 +104,7 @@ func TestDataInitAndCheck(t *testing.T) {
 	other := t.TempDir()
 	for name, text := range map[string]string{"users.csv": "customer,a,b,c,d,e,f,g,h,segment\n",
 		"follows.csv": edges.String()} {
-		if err := os.WriteFile(filepath.Join(other, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(other, name), []byte(text), 0o600))
 	}
 	if _, err := harness.Execute(root(), "data", "check", "--data", other); err == nil ||
 		!strings.Contains(err.Error(), "trainer data init "+other) ||

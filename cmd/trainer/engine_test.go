@@ -9,27 +9,20 @@ import (
 
 	"rivulet/dataset/generate"
 	"rivulet/dataset/parquet"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
 // Tables of CSV and Parquet that are read row by row, in memory and on disk, and a directory that is cleaned.
 func TestTrainByStages(t *testing.T) {
 	g, err := generate.Scaled("small", 900)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := t.TempDir()
 	csv, columns := filepath.Join(dir, "csv", "shop"), filepath.Join(dir, "parquet", "shop")
-	if err := d.SaveCSV(csv); err != nil {
-		t.Fatal(err)
-	}
-	if err := parquet.Save(d, columns); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.SaveCSV(csv))
+	expect.OK(t, parquet.Save(d, columns))
 	work := filepath.Join(dir, "work")
 	runs := map[string]string{
 		"memory": "--sums fixed --data " + csv,

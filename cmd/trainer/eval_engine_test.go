@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/generate"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer/eval"
 )
@@ -14,17 +15,11 @@ import (
 // An artifact is measured on disk as the run in memory that made it measured itself.
 func TestEvalOfAnArtifactByStages(t *testing.T) {
 	g, err := generate.Scaled("small", 900)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir := t.TempDir()
-	if err := d.SaveCSV(filepath.Join(dir, "shop")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.SaveCSV(filepath.Join(dir, "shop")))
 	run := func(line string) string {
 		out, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -39,9 +40,7 @@ func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	}
 	for file, text := range map[string]string{"nodes.csv": nodes.String(), "edges.csv": ends.String(),
 		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\npositional: true\n"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -85,9 +84,7 @@ func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(file, append(text, "n3,nowhere\nelsewhere,n4\nelsewhere,nowhere\n"...), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
 		metrics := func(dir string, more ...string) (string, error) {
 			args := []string{"train", engine, "--costs=false", "--nodes=4", "--json", "--out", filepath.Join(t.TempDir(), "out"),
@@ -111,9 +108,7 @@ func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
 // Tables of which --drop-unknown would drop all edges are refused by every engine: the ids of both have other forms.
 func TestAllEndsUnknown(t *testing.T) {
 	dir := arrivingHub(t, "n2", 0, "1")
-	if err := os.WriteFile(filepath.Join(dir, "edges.csv"), []byte("source,target\n1,2\n2,3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "edges.csv"), []byte("source,target\n1,2\n2,3\n"), 0o600))
 	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
 		_, err := harness.Execute(root(), "train", engine, "--drop-unknown", "--data", dir, "--out",
 			filepath.Join(t.TempDir(), "out"))

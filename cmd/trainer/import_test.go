@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -35,14 +36,10 @@ func stateDict(t *testing.T, m artifact.Model, from, to string) string {
 			"data_offsets": []int{begin, len(data)}}
 	}
 	text, err := json.Marshal(header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	path := filepath.Join(t.TempDir(), m.Name+".safetensors")
 	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), data...)
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, file, 0o600))
 	return path
 }
 
@@ -80,9 +77,7 @@ func TestImport(t *testing.T) {
 	trained := run(t, "train --costs=false --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+
 		importData)
 	of, err := artifact.Read(dir + "/trained")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	gcn := stateDict(t, of.Models[0], "convs.", "module.conv")
 	sage := stateDict(t, of.Models[1], "convs.", "gnn.layers.")
 
@@ -97,9 +92,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("accuracies %v", got)
 	}
 	var report importReport
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal([]byte(out), &report))
 	if first := report.Weights[0].Tensors[0]; first != (importedTensor{"convs.0.lin.weight", "module.conv0.lin.weight"}) ||
 		!report.Calibrated {
 		t.Errorf("first tensor %v, calibrated %t", first, report.Calibrated)
@@ -144,9 +137,7 @@ func TestImport(t *testing.T) {
 func readArtifact(t *testing.T, dir string) *artifact.Bundle {
 	t.Helper()
 	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return b
 }
 
@@ -194,9 +185,7 @@ func TestImportByStages(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "train --costs=false --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
 	of, err := artifact.Read(dir + "/trained")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	line := "import --weights " + stateDict(t, of.Models[0], "convs.", "module.conv") + " --model gcn --json" + importData
 	want := accuracies(t, run(t, line+" --out "+dir+"/usual"), "gcn")
 	got := accuracies(t, run(t, line+" --sums fixed --out "+dir+"/fixed"), "gcn")

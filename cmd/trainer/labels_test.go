@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -25,9 +26,7 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 	}
 	for name, text := range map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String(),
 		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\ntask: labels\nlabel: tags\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")
 	if text := run(t, "data check --data "+dir); !strings.Contains(text, "2 labels") ||

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 )
@@ -41,9 +42,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 // Where a result could not be written that is said before the work begins: the data are not even looked at.
 func TestOutputsAreTriedFirst(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, nil, 0o600))
 	lines := map[string]string{
 		"train --method learned --out " + filepath.Join(t.TempDir(), "a") + " --checkpoint " + file +
 			"/x": "--checkpoint cannot be written: ",
@@ -74,9 +73,7 @@ func TestTrainPrints(t *testing.T) {
 		out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12",
 			"--costs=false",
 			"--propagate=false", fmt.Sprintf("--table=%t", table), "--out", filepath.Join(t.TempDir(), "artifact"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		counts := regexp.MustCompile(`each arriving alone, [5-9]\d\.\d% right on 12 synthetic nodes, [5-9]\d\.\d% on the whole graph of \d+; ` +
 			`[5-9]\d\.\d% of the answers are the same`)
 		if !counts.MatchString(out) || strings.Contains(out, "rebatched") != table {
@@ -90,9 +87,7 @@ func TestTrainJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifact")
 	out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--out",
 		dir, "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var got map[string]any
 	decoder := json.NewDecoder(strings.NewReader(out))
 	if err := decoder.Decode(&got); err != nil || decoder.More() {
@@ -144,13 +139,9 @@ func TestTrainLearned(t *testing.T) {
 	checkpoint := filepath.Join(t.TempDir(), "run.ckpt")
 	for range 2 { // the second goes on from the end of the first
 		out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 --search-rounds 1 --json --checkpoint " + checkpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		var got outcome
-		if err := json.Unmarshal([]byte(out), &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal([]byte(out), &got))
 		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 ||
 			got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
 			t.Errorf("learned %+v, %+v", l, got.Results[1])
@@ -181,16 +172,12 @@ func TestEval(t *testing.T) {
 	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random",
 		"--ratios", "0.02,0.04", "--seeds", "0,1",
 		"--calibrations", "none", "--costs=false", "--json", "--csv", csv, "--markdown", markdown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var got struct {
 		Fingerprint string           `json:"fingerprint"`
 		Results     []map[string]any `json:"results"`
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal([]byte(out), &got))
 	sizes := map[float64]bool{}
 	for _, r := range got.Results {
 		for _, key := range []string{"method", "model", "setting", "shared_m", "batch", "calibration", "synthetic_nodes",
@@ -207,9 +194,7 @@ func TestEval(t *testing.T) {
 	}
 	for file, lines := range map[string]int{csv: 1 + len(got.Results), markdown: 2 + len(got.Results)/2} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if n := strings.Count(string(text), "\n"); n != lines {
 			t.Errorf("%s has %d lines, want %d", filepath.Base(file), n, lines)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset/generate"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -21,9 +22,7 @@ func namedTables(t *testing.T) (dir, flags string) {
 		ClassShare: .2, DegreeExponent: 2.6,
 		Kind: generate.Dense, Features: 12, CommunityTopic: .1, ClassTopic: .1, Train: 140, Validation: 80, Test: 80}
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	split := make([]string, d.Nodes())
 	for name, list := range map[string][]int32{"train": d.Train, "val": d.Validation, "test": d.Test} {
 		for _, i := range list {
@@ -74,9 +73,7 @@ func TestCommandsReadFeaturesByName(t *testing.T) {
 	for _, line := range []string{"eval --methods solved --calibrations none --costs=false --nodes 9",
 		"grow --nodes 9 --orders 1 --shares 0.5"} {
 		var got measurements
-		if err := json.Unmarshal([]byte(run(t, line+" --json "+flags)), &got); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal([]byte(run(t, line+" --json "+flags)), &got))
 		if got.Fingerprint != want || len(got.Results) == 0 {
 			t.Errorf("%s: %d results for the fingerprint %s, want %s", line, len(got.Results), got.Fingerprint, want)
 		}

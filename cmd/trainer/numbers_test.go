@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 )
@@ -67,14 +68,10 @@ func TestLinksThroughThePrograms(t *testing.T) {
 func shopOf(t *testing.T, task string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.CopyFS(dir, os.DirFS("../../examples/shop")))
 	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
 		"drop: [favourite]\n" + task
-	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600))
 	return dir
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -16,9 +17,7 @@ func TestEvalPrequential(t *testing.T) {
 	const short = " --prequential --chunks 2 --nodes 30 --weight-decays 1e-4 --json "
 	judged := func(line string) (s prequentialOutput) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(run(t, "eval"+short+line)), &s); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal([]byte(run(t, "eval"+short+line)), &s))
 		return s
 	}
 	picture := filepath.Join(dir, "stream.html")

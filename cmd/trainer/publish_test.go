@@ -20,15 +20,14 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
 // activate of a version that is not there lists those that are, and names the one that was meant.
 func TestActivateListsWhatIsThere(t *testing.T) {
 	redis, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer redis.Close()
 	at := "--redis.url=" + redis.URL()
 	activate := func(version string) string {
@@ -45,13 +44,9 @@ func TestActivateListsWhatIsThere(t *testing.T) {
 	var versions []string
 	for seed := range uint64(2) {
 		b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-		if err := b.Seal(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.Seal())
 		dir := filepath.Join(t.TempDir(), "artifact")
-		if err := artifact.Write(dir, b); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, artifact.Write(dir, b))
 		if _, err := harness.Execute(root(), "publish", "--artifact", dir, at); err != nil {
 			t.Fatal(err)
 		}
@@ -101,9 +96,7 @@ func signingKey(t *testing.T) string {
 	if err == nil {
 		err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return file
 }
 
@@ -124,13 +117,9 @@ func TestCandidateByHand(t *testing.T) {
 	var dirs, versions []string
 	for seed := range uint64(2) {
 		b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-		if err := b.Seal(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, b.Seal())
 		dirs, versions = append(dirs, filepath.Join(t.TempDir(), "artifact")), append(versions, b.Manifest.Version)
-		if err := artifact.Write(dirs[seed], b); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, artifact.Write(dirs[seed], b))
 	}
 	run("nothing serves", "publish", "--artifact", dirs[0], "--candidate")
 	run("is CURRENT", "publish", "--artifact", "file://"+dirs[0])

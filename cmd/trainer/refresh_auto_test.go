@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/prequential"
 )
@@ -19,9 +20,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	d, err := generate.Graph(generate.Generator{Name: "own", Nodes: 900, Edges: 1800, Classes: 3, Communities: 9,
 		CommunityShare: .1, ClassShare: .2, DegreeExponent: 2.6, Kind: generate.Dense, Features: 20, CommunityTopic: .2,
 		ClassTopic: .6, Train: 400, Validation: 250, Test: 250}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	half, arrivals, labels := halvedBy(d)
 	dir := files(t, half, arrivals, labels)
 	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 18 --models auto --own auto --hidden 4 "+
@@ -36,9 +35,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	}
 	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first "+
 		"--out {}/second --data-out {}/later")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	second := mustRead(t, dir+"/second")
 	m := &second.Manifest
 	if o.Merged.Joined != len(arrivals) || len(m.Models) != 1 || m.DefaultModel != first.DefaultModel || !m.HasOwn() {
@@ -54,14 +51,10 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 		" --own auto --hidden 4 --means=false --seed 3")
 	anew := mustRead(t, dir+"/anew")
 	later, err := dataset.Open(filepath.Join(dir, "later"), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	logits := func(b *artifact.Bundle) []float32 {
 		v, err := prequential.NewVersion(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		set := eval.Attach(later, later.Original(), dataset.Batches(later.Test, 64), false).On(b.Mapping.Rows, nil)
 		var out []float32
 		for _, batch := range set.Batches {

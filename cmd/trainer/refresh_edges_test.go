@@ -11,6 +11,7 @@ import (
 	"rivulet/event"
 	eventjson "rivulet/event/json"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // A refresh from nodes and edges apart, with each edge as a record under both of its ends, gives the graph and the
@@ -24,9 +25,7 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 	half.X, half.BagOfWords = graph.Features{Dense: x}, false
 	arrivals[3].Edges = append(arrivals[3].Edges, "never-came")
 	dir := files(t, half, arrivals, labels)
-	if err := half.SaveCSV(dir + "/tables"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, half.SaveCSV(dir+"/tables"))
 	var apart []byte
 	edges := 0
 	for k := range arrivals {
@@ -105,18 +104,14 @@ func TestRefreshOfOldEdges(t *testing.T) {
 	before := *whole
 	before.Adj = graph.NewCSR(whole.Nodes(), whole.Nodes(), stay)
 	before.Adj.Val = nil
-	if err := before.Save(dir + "/before"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, before.Save(dir+"/before"))
 	writeFile(t, dir, "edges.jsonl", records)
 	for _, of := range []string{"before", "data"} {
 		mustRun(t, dir, fmt.Sprintf("train --data {}/%s --out {}/%s-model --nodes 40 --entries 3 --seed 5", of, of))
 	}
 	o, err := runRefresh(t, dir, "--from {}/edges.jsonl --data {}/before --current {}/before-model --max-drop 20 "+
 		"--input.mapping.source /source --input.mapping.target /target --out {}/refreshed --data-out {}/refreshed-data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if m := o.Merged; late == 0 || m.OldEdges != late || m.EdgeRecords != late || m.Edges != late || m.Joined != 0 {
 		t.Errorf("%d edges of their own: %+v", late, m)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // A refresh by stages makes the artifact that train makes of the graph with its arrivals, and leaves no tables; what
@@ -14,9 +16,7 @@ func TestRefreshByStages(t *testing.T) {
 	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
 	const line = "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first "
 	o, err := runRefresh(t, dir, line+"--out {}/second --data-out {}/later --engine disk --memory 256MiB")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if o.Merged.Joined != len(arrivals) || o.Nodes != 700 || *o.Accuracy < *o.Was {
 		t.Errorf("%+v", o)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/form"
+	"rivulet/test/expect"
 )
 
 // Arrivals without features are merged with those that are stored under their ids, as if they had brought them; those
@@ -20,20 +21,14 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 	bare := append([]event.Arrival{}, arrivals...)
 	for i := range bare {
 		value, err := form.FeaturesJSON.Append(nil, &arrivals[i].Features)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Set("features:"+arrivals[i].ID, string(value)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		expect.OK(t, store.Set("features:"+arrivals[i].ID, string(value)))
 		bare[i].Features = event.Features{Absent: true}
 	}
 	dir := files(t, half, bare, labels)
 	const line = "--data {}/data --from {}/arrivals.jsonl --labels {}/labels.jsonl --out {}/out --data-out {}/grown --nodes 20 --costs=false"
 	want, err := runRefresh(t, whole, line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	lookup := " --features.from redis --features.format json --features.redis.url redis://" + store.Addr()
 	got, err := runRefresh(t, dir, line+lookup)
 	if err != nil || got.Merged.Joined != len(arrivals) || got.Merged.Joined != want.Merged.Joined ||

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // A refresh leaves out the nodes whose ids the stream or --forget asks to forget: nodes of T, held-out ones, arrivals.
@@ -39,13 +40,9 @@ func TestRefreshForgets(t *testing.T) {
 	}
 	arrivals[5].Edges = append(arrivals[5].Edges, "forget-train", "forget-never-came")
 	dir := files(t, half, arrivals, labels)
-	if err := half.SaveCSV(dir + "/tables"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, half.SaveCSV(dir+"/tables"))
 	text, err := os.ReadFile(dir + "/arrivals.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, id := range []string{"train", "arrival", "never-came"} {
 		text = append(text, `{"id": "forget-`+id+`", "forget": true}`+"\n"...)
 	}
@@ -99,8 +96,6 @@ func finds(t *testing.T, dir string) (n int) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return n
 }

@@ -19,6 +19,7 @@ import (
 	"rivulet/durable"
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 )
@@ -144,9 +145,7 @@ func killedAtEveryStep(w *world, steps []string) {
 	produce(t, w.broker.Addr(), w.arrivals[:50], w.labels)
 	apart := sink(t, w.broker.Addr(), "arrivals")
 	apart.Apart(rand.New(rand.NewPCG(1, 2)), nil)
-	if err := apart.Send(t.Context(), w.arrivals[50:100]); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, apart.Send(t.Context(), w.arrivals[50:100]))
 	published := func(prefix string) *world {
 		t.Helper()
 		mustRun(t, w.dir, "publish --artifact {}/first --redis "+w.redis.URL()+" --redis.prefix "+prefix)

@@ -12,6 +12,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/internal/replay"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer/prequential"
 )
@@ -22,13 +23,9 @@ func drifting(t *testing.T, nodes int, share float64) (start *dataset.Dataset, a
 	labels []event.Label) {
 	t.Helper()
 	g, err := generate.Scaled("drift", nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	order, index := make([]int32, nodes), make([]int32, nodes)
 	for i := range order {
 		order[i] = int32(i)
@@ -65,9 +62,7 @@ func TestRefreshIfNeeded(t *testing.T) {
 	mustRun(t, calm, "train --costs=false --data {}/data --out {}/first --nodes 60 --propagate=false")
 	const judged = " --labels {}/labels.jsonl --data {}/data --if-needed --alarm-agreement 70 --attach-arrivals "
 	o, err := runRefresh(t, calm, "--from {}/arrivals.jsonl --current {}/first --out {}/second --data-out {}/later"+judged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if o.Judged == nil || o.Judged.Arrivals != few || o.Judged.Labelled != 64 || len(o.Judged.Alarms) > 0 ||
 		o.Artifact != "" ||
 		o.Data != "" || o.Merged.Joined != few {
@@ -89,9 +84,7 @@ func TestRefreshIfNeeded(t *testing.T) {
 	mustRun(t, drifted, "train --costs=false --data {}/data --out {}/first --nodes 60 --propagate=false")
 	o, err = runRefresh(t, drifted, "--from {}/arrivals.jsonl --current {}/first --out {}/second "+
 		"--data-out {}/later --max-drop 100"+judged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if !slices.Contains(o.Judged.Alarms, prequential.Retrain) || o.Judged.Arrivals != len(arrivals) || o.Artifact == "" ||
 		o.Data == "" {
 		t.Errorf("classes that look otherwise: %+v, judged %+v", o, o.Judged)

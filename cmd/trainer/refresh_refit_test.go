@@ -20,6 +20,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // shop writes tables of a small graph with a category and numbers, and arrivals by name of half of its training nodes,
@@ -30,9 +31,7 @@ func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 		CommunityShare: .4, ClassShare: .2,
 		DegreeExponent: 2.6, Kind: generate.Dense, Features: 4, CommunityTopic: .1, ClassTopic: .1, Train: 140,
 		Validation: 80, Test: 80}, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	dir = t.TempDir()
 	var labels []event.Label
 	var nodes, edges strings.Builder
@@ -72,9 +71,7 @@ func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 			}
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "data"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(filepath.Join(dir, "data"), 0o700))
 	writeFile(t, dir, "data/nodes.csv", []byte(nodes.String()))
 	writeFile(t, dir, "data/edges.csv", []byte(edges.String()))
 	for _, half := range []struct {
@@ -155,17 +152,13 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 		decoder.ByName(refit.Schema)
 		a := arrivals[0]
 		value, err := json.Codec{}.AppendArrival(nil, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		old := []event.Header{{Key: event.HeaderSchema, Value: []byte(first.Schema.Hash())}}
 		got, _, err := decoder.Arrival(t.Context(), &kafka.Record{Value: value, Headers: old}, refit.Schema.Width())
 		if err != nil || len(got.Features.Values) != refit.Schema.Width() {
 			t.Errorf("%s: an arrival by name: %v", name, err)
 		}
-		if err := a.Features.Encode(first.Schema); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, a.Features.Encode(first.Schema))
 		a.Features.Named = nil
 		if value, err = (json.Codec{}).AppendArrival(nil, &a); err != nil {
 			t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
@@ -211,12 +212,8 @@ func TestAGraphThatWasNotPublishedIsPublished(t *testing.T) {
 		t.Errorf("%+v, %v: want nothing published", o, err)
 	}
 	// The artifact is lost, and its version was never published: it is made again.
-	if err := os.RemoveAll(w.dir + "/second"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(w.dir + "/later/published.json"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.RemoveAll(w.dir+"/second"))
+	expect.OK(t, os.Remove(w.dir+"/later/published.json"))
 	if o, err := runRefresh(t, w.dir, w.line("--data {}/later --out {}/third --data-out {}/latest")); err != nil ||
 		!o.Published || o.Merged.Joined != 0 ||
 		o.Version != mustRead(t, w.dir+"/third").Manifest.Version {
@@ -252,25 +249,17 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 		"the graph in "+w.dir+"/data has the arrivals before 0")
 	refused("another topic", strings.Replace(w.line("--data {}/later"+none), "kafka:arrivals", "kafka:labels", 1),
 		w.dir+"/later has the arrivals of topic arrivals, and --from names labels")
-	if err := os.CopyFS(w.dir+"/changed", os.DirFS(w.dir+"/later")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(w.dir+"/changed/merged.json", []byte(`{"waiting": [], "labelled": []}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.CopyFS(w.dir+"/changed", os.DirFS(w.dir+"/later")))
+	expect.OK(t, os.WriteFile(w.dir+"/changed/merged.json", []byte(`{"waiting": [], "labelled": []}`), 0o600))
 	refused("a file of the graph was changed", w.line("--data {}/changed"+none),
 		"changed/refresh.json is of a data set with fingerprint sha256:", "and the one in "+w.dir+"/changed has sha256:")
 	d := *w.half
 	d.Train = d.Train[1:]
-	if err := d.Save(w.dir + "/other"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Save(w.dir+"/other"))
 	refused("a graph that began with other data", w.line("--data {}/other --out {}/none --data-out {}/later"),
 		"the graph in "+w.dir+"/later began with a data set of fingerprint", "the one that is given now ("+w.dir+"/other)")
 	anew, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3, "labels": 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer anew.Close()
 	refused("a topic that was made anew", strings.Replace(w.line("--data {}/later"+none), w.broker.Addr(), anew.Addr(), 1),
 		"was it made anew?",
@@ -285,19 +274,13 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{w.kafkaAddr}
 	client, err := app.ConnectKafka(brokers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}},
 		retry.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	g, err := source.Join(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	refused := func(want string) {
 		t.Helper()
 		_, err := runRefresh(t, w.dir, w.line("--data {}/data --out {}/second --data-out {}/later"))
@@ -310,12 +293,8 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 		}
 	}
 	refused("group refresh is one of consumers: rivulet is in it")
-	if err := g.Commit(t.Context(), kafka.Offsets{{Topic: "arrivals", Partition: 1}: 20}); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.End(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, g.Commit(t.Context(), kafka.Offsets{{Topic: "arrivals", Partition: 1}: 20}))
+	expect.OK(t, g.End(t.Context(), nil))
 	source.Leave()
 	refused("group refresh is one of consumers: no refresh has committed its offsets")
 }
@@ -348,9 +327,7 @@ func TestDeadLettersDoNotJoin(t *testing.T) {
 func produceIn(t *testing.T, broker string, codec event.Codec, arrivals []event.Arrival) {
 	t.Helper()
 	sender, err := kgo.NewClient(kgo.SeedBrokers(broker))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer sender.Close()
 	for _, a := range arrivals {
 		rec := &kgo.Record{Topic: "arrivals", Key: []byte(a.ID)}
@@ -363,9 +340,7 @@ func produceIn(t *testing.T, broker string, codec event.Codec, arrivals []event.
 		if rec.Value, err = form.AppendArrival(nil, &a); err == nil {
 			err = sender.ProduceSync(t.Context(), rec).FirstErr()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 }
 

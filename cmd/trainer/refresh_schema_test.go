@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/event"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 )
 
@@ -35,9 +36,7 @@ func TestRefreshKeepsTheSchema(t *testing.T) {
 		o.Schema.Kinds[c.Name] = "number"
 	}
 	outcome, err := trainer.Train(t.Context(), &byName, o, time.Now(), trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for k := range arrivals {
 		f := &arrivals[k].Features
 		values := make([]float64, half.X.Cols())
@@ -56,18 +55,14 @@ func TestRefreshKeepsTheSchema(t *testing.T) {
 		f.Named = append(f.Named, schema.Field{Name: "elsewhere", Value: schema.Value{Type: schema.Bool}})
 	}
 	dir := files(t, half, arrivals, labels)
-	if err := artifact.Write(filepath.Join(dir, "first"), outcome.Bundle); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(filepath.Join(dir, "first"), outcome.Bundle))
 	report, err := runRefresh(t, dir, "--data {}/data --current {}/first --from {}/arrivals.jsonl --labels {}/labels.jsonl "+
 		"--out {}/second --max-drop 100 --costs=false --input.unknown_features ignore")
 	if err != nil || report.Merged.Joined != len(arrivals) {
 		t.Fatalf("%d of %d joined, %v: %+v", report.Merged.Joined, len(arrivals), err, report.Merged)
 	}
 	second, err := artifact.Read(filepath.Join(dir, "second"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if second.Schema == nil || second.Schema.Hash() != outcome.Bundle.Schema.Hash() {
 		t.Errorf("the schema of the next artifact is %v", second.Schema)
 	}

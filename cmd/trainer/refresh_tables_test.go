@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // A refresh by stages of tables, which are not in memory, makes the artifact and the report of one of the same graph in
@@ -21,21 +22,15 @@ func TestRefreshOfTables(t *testing.T) {
 	}
 	half.X, half.BagOfWords = graph.Features{Dense: x}, false
 	dir := files(t, half, arrivals, labels)
-	if err := half.SaveCSV(dir + "/tables"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, half.SaveCSV(dir+"/tables"))
 	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
 	const line = "--from {}/arrivals.jsonl --labels {}/labels.jsonl --current {}/first "
 	inMemory, err := runRefresh(t, dir, line+"--data {}/data --out {}/second --data-out {}/later --sums fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, engine := range []string{"--engine disk --memory 256MiB", "--sums fixed"} {
 		name := strings.ReplaceAll(engine[2:6], " ", "")
 		o, err := runRefresh(t, dir, line+"--data {}/tables --out {}/of-"+name+" --data-out {}/grown-"+name+" "+engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(inMemory.Merged, o.Merged); diff != "" || o.Nodes != inMemory.Nodes ||
 			*o.Accuracy != *inMemory.Accuracy || *o.Was != *inMemory.Was {
 			t.Errorf("%s: %+v, in memory %+v (-in memory +of tables):\n%s", engine, o, inMemory, diff)

@@ -28,6 +28,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/refresh"
 	"rivulet/internal/replay"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 )
@@ -44,9 +45,7 @@ func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.
 	g, _ := generate.Preset("small")
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 15*nodes, 90*nodes, 7*nodes, 4*nodes, 4*nodes
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return halvedBy(d)
 }
 
@@ -89,9 +88,7 @@ func halvedBy(d *dataset.Dataset) (half *dataset.Dataset, arrivals []event.Arriv
 func files(t *testing.T, half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := half.Save(filepath.Join(dir, "data")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, half.Save(filepath.Join(dir, "data")))
 	var lines []byte
 	var err error
 	for k := range arrivals {
@@ -120,9 +117,7 @@ func writeLabels(t *testing.T, dir, name string, labels []event.Label) {
 
 func writeFile(t *testing.T, dir, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 }
 
 // runRefresh runs the command with {} for a directory.
@@ -152,9 +147,7 @@ func TestRefreshFromFiles(t *testing.T) {
 	dir := files(t, half, arrivals, labels)
 	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 --means=false")
 	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first --out {}/second --data-out {}/later")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if o.Merged.Joined != len(arrivals) || o.Merged.Labelled != len(arrivals) || o.Nodes != 700 ||
 		o.Merged.Refused[event.ReasonUnparsable] != 2 || o.Published {
 		t.Errorf("%+v", o)
@@ -206,9 +199,7 @@ func TestRefreshFromFiles(t *testing.T) {
 func wrapAsChanges(t *testing.T, dir string) {
 	t.Helper()
 	rows, err := os.ReadFile(dir + "/arrivals.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var changes strings.Builder
 	for row := range strings.Lines(string(rows)) {
 		if row = strings.TrimSpace(row); json.Valid([]byte(row)) {
@@ -216,17 +207,13 @@ func wrapAsChanges(t *testing.T, dir string) {
 		}
 	}
 	changes.WriteString(`{"op":"d","before":{"id":"gone"},"after":null}` + "\n")
-	if err := os.WriteFile(dir+"/changes.jsonl", []byte(changes.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(dir+"/changes.jsonl", []byte(changes.String()), 0o600))
 }
 
 func mustRead(t *testing.T, dir string) *artifact.Bundle {
 	t.Helper()
 	b, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return b
 }
 
@@ -235,9 +222,7 @@ func TestRefreshFromKafka(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, nil, nil)
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 3, "labels": 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer broker.Close()
 	server := miniredis.RunT(t)
 	at := "redis://" + server.Addr()
@@ -248,9 +233,7 @@ func TestRefreshFromKafka(t *testing.T) {
 	line := "--from kafka:arrivals --labels kafka:labels --group refresh --kafka.brokers " + broker.Addr() +
 		" --publish --redis " + at + " --sign " + key
 	o, err := runRefresh(t, dir, line+" --data {}/data --out {}/second --data-out {}/later")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if o.Merged.Arrivals != 200 || o.Merged.Labelled != 200 || !o.Published ||
 		o.Before != mustRead(t, dir+"/first").Manifest.Version {
 		t.Errorf("%+v", o)
@@ -279,14 +262,10 @@ func TestRefreshFromKafka(t *testing.T) {
 
 func produce(t *testing.T, broker string, arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
-	if err := sink(t, broker, "arrivals").Send(t.Context(), arrivals); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, sink(t, broker, "arrivals").Send(t.Context(), arrivals))
 	inProtobuf := sink(t, broker, "labels")
 	inProtobuf.In(protobuf.Codec{})
-	if err := inProtobuf.SendLabels(t.Context(), labels); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, inProtobuf.SendLabels(t.Context(), labels))
 }
 
 // sink returns a sender to a topic.
@@ -295,14 +274,10 @@ func sink(t *testing.T, broker, name string) *replay.Topic {
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{broker}
 	client, err := app.ConnectKafka(brokers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(client.Close)
 	topic, err := replay.NewTopic(client, name, "gzip", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return topic
 }
 
@@ -331,9 +306,7 @@ func TestRefreshRepeats(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals[:100], labels)
 	d, err := dataset.Open(dir+"/data", dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	cmd := refreshCommand()
 	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out",
 		dataOut: dir + "/grown", every: time.Hour,
@@ -347,14 +320,10 @@ func TestRefreshRepeats(t *testing.T) {
 	clock := &ticks{stop: stop, after: 4}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	graph, err := refresh.NewGraph(dir+"/data", d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r, err := f.refresher(graph, config.Default[config.Refresh](), trainer.Silent{},
 		slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r.Now = func() time.Time { return start.Add(time.Duration(len(clock.waits)) * time.Hour) }
 	var joined []int
 	err = f.repeat(ctx, r, clock, func(o *refresh.Report) error {
@@ -372,9 +341,7 @@ func TestRefreshRepeats(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if want := []int{100, -1, 50, 0}; !slices.Equal(joined, want) {
 		t.Errorf("joined %v, want %v", joined, want)
 	}
@@ -403,13 +370,9 @@ func TestRefreshRounds(t *testing.T) {
 			t.Fatalf("start %d: %d nodes joined, want %d (%v)", round+1, o.Merged.Joined, joined, err)
 		}
 		more := files(t, half, arrivals[:150], labels)
-		if err := os.Rename(more+"/arrivals.jsonl", dir+"/arrivals.jsonl"); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Rename(more+"/arrivals.jsonl", dir+"/arrivals.jsonl"))
 	}
-	if err := os.Rename(dir+"/labels.jsonl", dir+"/labels.away"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Rename(dir+"/labels.jsonl", dir+"/labels.away"))
 	if _, err := runRefresh(t, dir, line); err == nil || !strings.Contains(err.Error(), "labels.jsonl") {
 		t.Errorf("without the file of labels: %v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // A refresh whose labels or arrivals can none of them be used, such as labels with a class by its name under "class",
@@ -26,9 +28,7 @@ func TestRefreshOfRecordsThatCannotBeUsed(t *testing.T) {
 		"flat.jsonl":     {`{"id":"x","age":1}` + "\n", "--from {}/flat.jsonl", "features: is missing"},
 		"changes2.jsonl": {`{"op":"c","after":{"id":"x"}}` + "\n", "--from {}/changes2.jsonl", "input.mapping"},
 	} {
-		if err := os.WriteFile(dir+"/"+file, []byte(tc.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(dir+"/"+file, []byte(tc.text), 0o600))
 		_, err := runRefresh(t, dir, tc.flags+" --data {}/data --current {}/first --out {}/second --propagate=false")
 		if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v, want an error with %q", file, err, tc.want)
@@ -40,9 +40,7 @@ func TestRefreshOfRecordsThatCannotBeUsed(t *testing.T) {
 	// One that can be used beside others is used.
 	text := `{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n" + `{"id":"` + arrivals[0].ID +
 		`","class_name":"` + name + `"}` + "\n"
-	if err := os.WriteFile(dir+"/mixed.jsonl", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(dir+"/mixed.jsonl", []byte(text), 0o600))
 	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/mixed.jsonl --data {}/data --current {}/first --out {}/third --propagate=false --max-drop 100")
 	if err != nil || o.Merged.Labels != 1 || o.Merged.LabelRefused["unparsable"] != 1 {
 		t.Errorf("%+v, %v", o.Merged, err)

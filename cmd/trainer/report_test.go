@@ -11,6 +11,7 @@ import (
 	"rivulet/lab/methods"
 	page "rivulet/lab/report"
 	"rivulet/lab/study"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -26,9 +27,7 @@ func pageOf(t *testing.T, line string) string {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return string(text)
 }
 
@@ -76,12 +75,8 @@ func TestReportOfResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "eval.json")
 	out, err := harness.Execute(root(), strings.Fields("eval"+tiny+
 		" --methods solved,random --calibrations none --json")...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	expect.OK(t, os.WriteFile(file, []byte(out), 0o600))
 	text := pageOf(t, " --results "+file)
 	for id, want := range map[string]bool{"cost": true, "confusion": true, "reliability": true, "losses": false,
 		"ratio": false} {
@@ -107,9 +102,7 @@ func TestReportOfResults(t *testing.T) {
 func TestReportNamesWrongFlags(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty.json")
-	if err := os.WriteFile(empty, []byte(`{"results": []}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(empty, []byte(`{"results": []}`), 0o600))
 	for want, line := range map[string]string{
 		`required flag(s) "out" not set`:            tiny,
 		"nothing to draw: give --data DIR":          " --out " + dir + "/x",

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 )
 
@@ -20,9 +21,7 @@ func TestSchemaFlags(t *testing.T) {
 		o.Seed = 9
 		flags := pflag.NewFlagSet("train", pflag.ContinueOnError)
 		f := registerSchema(flags, &o)
-		if err := flags.Parse(strings.Fields(line)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, flags.Parse(strings.Fields(line)))
 		err := f.apply(&o)
 		if want != "" {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -40,9 +39,7 @@ func TestSchemaFlags(t *testing.T) {
 func TestPrintSchema(t *testing.T) {
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":8}],` +
 		`"unused":[{"name":"b","reason":"dropped"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var out strings.Builder
 	printSchema(&out, s)
 	want := "column \"a\" is used: text:8, missing: zero, 8 of 8 positions\ncolumn \"b\" is not used: dropped\n"

@@ -8,23 +8,20 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
 func TestVersionsOfRedisAsJSON(t *testing.T) {
 	redis, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer redis.Close()
 	if out, err := harness.Execute(root(), "versions", "--json", "--redis.url", redis.URL()); err != nil || out != "[]\n" {
 		t.Errorf("no versions: %q, %v", out, err)
 	}
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 30, Synthetic: 6, Classes: 3})
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	if _, err := harness.Execute(root(), "publish", "--artifact", dir, "--redis", redis.URL()); err != nil {
 		t.Fatal(err)
 	}

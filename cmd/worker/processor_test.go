@@ -24,6 +24,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/local"
@@ -74,9 +75,7 @@ func TestProductsAreRounded(t *testing.T) {
 	for _, arch := range []string{"arm64", "amd64"} {
 		out, err := exec.CommandContext(t.Context(), "go", "tool", "objdump", "-s", "^rivulet/",
 			buildWorker(t, arch)).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if !bytes.Contains(out, []byte("TEXT rivulet/trainer/stage/solved.")) {
 			t.Fatalf("%s: the program has no stages", arch)
 		}
@@ -258,16 +257,12 @@ func TestStagesOnAnotherProcessor(t *testing.T) {
 	// sparse features are projected before their hops, dense ones are not
 	for _, preset := range []string{"small", "reddit"} {
 		g, err := generate.Scaled(preset, 900)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if g.Kind == generate.Dense {
 			g.Edges, g.Classes, g.Communities, g.Features = 5000, 6, 30, 100
 		}
 		d, err := generate.Graph(g, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for name, n := range testProcessors(t, worker, d) {
 			ran[name] += n
 		}
@@ -283,9 +278,7 @@ func TestStagesOnAnotherProcessor(t *testing.T) {
 func TestStagesOnAnotherProcessorOnCora(t *testing.T) {
 	worker := otherWorker(t)
 	d, err := dataset.Open(datatest.Dir(t, "cora"), dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	testProcessors(t, worker, d)
 }
 
@@ -297,30 +290,20 @@ func testProcessors(t *testing.T, worker []string, d *dataset.Dataset) map[strin
 	o.Models, o.Hidden, o.WeightDecays, o.Subgraph = []string{"gcn", "sgc", "appnp"}, 8, []float64{1e-3}, 64<<10
 	train := func(e stage.Engine) string {
 		s, err := trainer.StagedOf(d, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		out, err := trainer.TrainStaged(t.Context(), e, s, o, time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC), trainer.Silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		dir := filepath.Join(t.TempDir(), "artifact")
-		if err := artifact.Write(dir, out.Bundle); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, artifact.Write(dir, out.Bundle))
 		return dir
 	}
 	p := &piped{t: t, worker: worker, tables: map[string][]stage.Record{}, ran: map[string]int{}}
 	made := train(p)
 	sameFiles(t, train(local.NewMemory(solved.Functions, trainer.Silent{})), made)
 	b, err := artifact.Read(made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s, err := trainer.StagedOf(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if _, err := trainer.EvaluateStaged(t.Context(), p, s, b, o.Batch, trainer.Silent{}); err != nil {
 		t.Fatal(err)
 	}
@@ -340,9 +323,7 @@ func sameFiles(t *testing.T, want, got string) {
 			files[strings.TrimPrefix(path, dir)] = string(content)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return files
 	}
 	a, b := all(want), all(got)

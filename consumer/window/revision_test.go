@@ -12,6 +12,7 @@ import (
 
 	"rivulet/event/form"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // updating are options with which arrivals are kept for an hour, and revisions settle for ten seconds.
@@ -101,9 +102,7 @@ func TestForgetsAmongEdges(t *testing.T) {
 			w.Add(&records[i])
 			got = append(got, all(w)...)
 		}
-		if diff := cmp.Diff([]string{"a@11:before", "a@12:", "a@14:after,late"}, got); diff != "" {
-			t.Errorf("update %s (-want +got):\n%s", update, diff)
-		}
+		expect.Same(t, []string{"a@11:before", "a@12:", "a@14:after,late"}, got, "update %s", update)
 	}
 }
 

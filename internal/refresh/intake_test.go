@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer/merge"
 )
 
@@ -67,9 +66,7 @@ func TestFeaturesAreLookedUpTogether(t *testing.T) {
 	want.Refused[event.ReasonFeaturesAbsent] = absent
 	for name, store := range map[string]*numbers{"positions": {}, "names": {named: true}, "away": {failing: 2}} {
 		got := mergedOf(t, bare.String(), store)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Same(t, want, got, "%s", name)
 		requests := 3
 		if store.named {
 			requests++ // the first again, by the schema
@@ -84,9 +81,7 @@ func TestFeaturesAreLookedUpTogether(t *testing.T) {
 func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "arrivals.jsonl")
-	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte(lines), 0o600))
 	data := pair()
 	var err error
 	if data.Schema, err = schema.Parse([]byte(
@@ -94,9 +89,7 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 		t.Fatal(err)
 	}
 	g, err := NewGraph("", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	r := &Refresher{Graph: g, Arrivals: Source{File: file}}
 	if store != nil {
 		r.Features = store
@@ -106,9 +99,7 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 		t.Fatal(err)
 	}
 	grown, report, err := m.Grow(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	report.Refused["fingerprint "+grown.Fingerprint()] = 1
 	return report
 }

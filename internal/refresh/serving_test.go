@@ -11,6 +11,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // services has a Redis and no Kafka.
@@ -31,27 +32,17 @@ func (s services) Redis() (mapping.Client, string, error) {
 func TestTwoRefreshesHoldAVersion(t *testing.T) {
 	t.Parallel()
 	server, err := devstack.StartRedis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer server.Close()
 	s := services{server.URL()}
 	client, prefix, err := s.Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer client.Close()
 	p, err := serving.NewPublisher(client, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	b := artifacttest.Bundle(1, artifacttest.Size{})
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Publish(t.Context(), b, serving.PublishOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
+	expect.OK(t, p.Publish(t.Context(), b, serving.PublishOptions{}))
 	holders := func() int {
 		infos, err := p.Versions(t.Context())
 		if err != nil || len(infos) != 1 {

@@ -11,15 +11,14 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // mapped are forms of records with a mapping.
 func mapped(t *testing.T, o form.MappingOptions) form.Reader {
 	t.Helper()
 	m, err := form.NewMapping(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return form.Reader{Mapping: m}
 }
 

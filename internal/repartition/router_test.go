@@ -20,6 +20,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
+	"rivulet/test/expect"
 )
 
 // nobody is an observer that counts transactions.
@@ -46,9 +47,7 @@ type stack struct {
 func newStack(t *testing.T) *stack {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"accounts": 3, "transfers": 2,
 		"arrivals": 4, "letters": 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(k.Close)
 	s := &stack{T: t, kafka: k}
 	s.client, s.sink = s.connect()

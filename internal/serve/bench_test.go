@@ -10,15 +10,14 @@ import (
 
 	"rivulet/artifact/artifacttest"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // Requests of 64 arrivals with 200 features that are not 0 and 10 edges, of the sizes of Amazon Photo, over HTTP.
 func BenchmarkPredict64(b *testing.B) {
 	a := start(b, func(o *Options) { o.Batching.Size, o.Limits.QueueArrivals = 256, 4096 })
 	large := artifacttest.Bundle(1, artifacttest.Size{Nodes: 3825, Synthetic: 80, Features: 745, Classes: 8})
-	if err := large.Seal(); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, large.Seal())
 	a.version.now.Store(versionOf(b, large, serving.Options{}))
 	var all []string
 	for i := range 64 {

@@ -8,6 +8,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/infer/attach"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // The worst explanation is of neighbours with short ids whose rows of M have every synthetic node. What a byte of such
@@ -15,9 +16,7 @@ import (
 func TestExplanationExpansion(t *testing.T) {
 	const synthetic = 300
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: synthetic, Features: 3, Classes: 2})
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	version := versionOf(t, b, serving.Options{})
 	version.row = &attach.Row{Known: true}
 	for k := range synthetic {

@@ -27,6 +27,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,18 +69,14 @@ func (g *gated) Rows(ctx context.Context, ids []string, rows []attach.Row) error
 func bundle(t testing.TB, seed uint64) *artifact.Bundle {
 	t.Helper()
 	b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	return b
 }
 
 func versionOf(t testing.TB, b *artifact.Bundle, o serving.Options) *gated {
 	t.Helper()
 	v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &gated{Version: v}
 }
 
@@ -119,13 +116,9 @@ func start(t testing.TB, change func(*Options)) *api {
 		change(&o)
 	}
 	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.server, a.url, a.stop = s, "http://"+listener.Addr().String(), cancel
 	go func() { a.ended <- s.Serve(ctx, listener, 10*time.Second) }()

@@ -17,6 +17,7 @@ import (
 	"rivulet/event"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 const inferPath = "/v2/models/rivulet/infer"
@@ -77,9 +78,7 @@ func readOutputs(t *testing.T, got answer) (classes, probabilities []float32) {
 	text, rest := got.body, []byte(nil)
 	if length := got.header.Get(headerLength); length != "" {
 		n, err := strconv.Atoi(length)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		text, rest = got.body[:n], got.body[n:]
 	}
 	var in inferred
@@ -140,9 +139,7 @@ func (a *api) postTensors(t *testing.T) answer {
 	body, header := binaryTensors()
 	got, err := a.do(t.Context(), http.MethodPost, inferPath, bytes.NewReader(body),
 		headerLength+": "+strconv.Itoa(header), "Content-Type: application/octet-stream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return got
 }
 
@@ -247,9 +244,7 @@ func FuzzBodies(f *testing.F) {
 				headers = append(headers, headerLength+": "+strconv.Itoa(header))
 			}
 			got, err := a.do(context.Background(), http.MethodPost, path, bytes.NewReader(body), headers...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			switch got.status {
 			case 200, 400, 413, 422:
 			default:
@@ -266,9 +261,7 @@ func FuzzBodies(f *testing.F) {
 func TestLabelsAreServedAsRecords(t *testing.T) {
 	a := start(t, nil)
 	b := artifacttest.Labels(bundle(t, 1))
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	v := versionOf(t, b, serving.Options{})
 	a.version.now.Store(v)
 	one := `{"id":"a","features":[1,2,3],"edges":["node-0-é"]}`
@@ -289,9 +282,7 @@ func TestLabelsAreServedAsRecords(t *testing.T) {
 func TestNumbersAreServedAsRecords(t *testing.T) {
 	a := start(t, nil)
 	b := artifacttest.Numbers(bundle(t, 1))
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	a.version.now.Store(versionOf(t, b, serving.Options{}))
 	one := `{"id":"a","features":[1,2,3],"edges":["node-0-é"]}`
 	p := predictionOf(t, a.post(predictPath, one).body)
@@ -313,9 +304,7 @@ func TestNumbersAreServedAsRecords(t *testing.T) {
 func TestLinksAreServedAsRecords(t *testing.T) {
 	a := start(t, nil)
 	b := artifacttest.Links(bundle(t, 1))
-	if err := b.Seal(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, b.Seal())
 	a.version.now.Store(versionOf(t, b, serving.Options{}))
 	one := fmt.Sprintf(`{"id":"a","features":[1,2,3],"edges":[%q]}`, b.Candidates.IDs[0])
 	p := predictionOf(t, a.post(predictPath, one).body)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"rivulet/test/expect"
 )
 
 // The description has every route and no other, says which need no token, and its schemas are those of the answers.
@@ -36,9 +38,7 @@ func TestDescription(t *testing.T) {
 	}
 
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("api.json", document); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, compiler.AddResource("api.json", document))
 	for _, c := range []struct {
 		name         string
 		method, path string
@@ -67,9 +67,7 @@ func TestDescription(t *testing.T) {
 			continue
 		}
 		got, err := a.do(t.Context(), c.method, strings.ReplaceAll(c.path, "{name}", "rivulet"), strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.body))
 		if err == nil {
 			err = schema.Validate(value)

@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // dial sends the beginning of a request and returns the connection.
 func dial(t *testing.T, a *api, text string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
@@ -69,9 +68,7 @@ func TestStopBesideSilentClients(t *testing.T) {
 func TestOtherSitesAreRefused(t *testing.T) {
 	ask := func(a *api, host string, headers ...string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.url+predictPath, strings.NewReader(arrival))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r.Host = host
 		r.Header.Set("Content-Type", "application/json")
 		for _, h := range headers {
@@ -80,9 +77,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 			}
 		}
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}

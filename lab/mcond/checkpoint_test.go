@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 func TestRefusedCheckpoints(t *testing.T) {
@@ -15,9 +17,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 	o.Rounds, o.Checkpoint = 2, filepath.Join(t.TempDir(), "run.ckpt")
 	mustLearn(t, w, o)
 	good, err := os.ReadFile(o.Checkpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	sealed := func(body []byte) []byte {
 		sum := sha256.Sum256(body)
 		return append(body[:len(body):len(body)], sum[:]...)
@@ -42,9 +42,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 		"too long":        {sealed(append(body[:len(body):len(body)], 0, 0, 0, 0)), "4 bytes too many"},
 		"header's length": {sealed(longHeader), "more than it has"},
 	} {
-		if err := os.WriteFile(o.Checkpoint, c.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(o.Checkpoint, c.data, 0o600))
 		_, err := Learn(t.Context(), w.in, o, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), o.Checkpoint) {
 			t.Errorf("%s: error %v, want the file and %q in it", name, err, c.want)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // The learned recipe calls no solver: from this module it imports T, the model that it matches, the features and the
@@ -23,18 +25,12 @@ func TestImportsNothingOfTheSolver(t *testing.T) {
 	}
 	for _, name := range files {
 		source, err := fs.ReadFile(here, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		parsed, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, spec := range parsed.Imports {
 			path, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if strings.HasPrefix(path, "rivulet/") && !allowed[path] {
 				t.Errorf("%s imports %s", name, path)
 			}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"rivulet/test/expect"
 )
 
 // same compares results bit for bit; a NaN equals itself.
@@ -25,9 +27,7 @@ func same(t *testing.T, what string, want, got *Result) {
 func mustLearn(t *testing.T, w *world, o Options) *Result {
 	t.Helper()
 	r, err := Learn(t.Context(), w.in, o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return r
 }
 
@@ -58,9 +58,7 @@ func TestLearn(t *testing.T) {
 	if r.X.Rows != 8 || r.X.Cols != worldFeatures || r.M.Rows != worldNodes || r.M.Cols != 8 {
 		t.Errorf("X' is %d×%d, M %d×%d", r.X.Rows, r.X.Cols, r.M.Rows, r.M.Cols)
 	}
-	if diff := cmp.Diff([]int32{0, 0, 0, 1, 1, 1, 2, 2}, r.Labels); diff != "" {
-		t.Errorf("Y' (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []int32{0, 0, 0, 1, 1, 1, 2, 2}, r.Labels, "Y'")
 	for i := range r.Affinity.Rows {
 		for j, v := range r.Affinity.Row(i) {
 			if v != r.Affinity.Row(j)[i] || (i == j) != (v == 0) || v >= 1 {
@@ -121,9 +119,7 @@ func TestAblations(t *testing.T) {
 		c.set(&o)
 		var last Event
 		r, err := Learn(t.Context(), w.in, o, func(e Event) { last = e })
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if (len(r.Losses.Str) > 0) != c.str || (len(r.Losses.Ind) > 0) != c.ind || len(r.Losses.Gra) == 0 ||
 			len(r.Losses.Tra) == 0 {
 			t.Errorf("%s: %d, %d, %d, %d losses", c.name, len(r.Losses.Gra), len(r.Losses.Str), len(r.Losses.Tra),
@@ -149,9 +145,7 @@ func TestGCond(t *testing.T) {
 	w := newWorld(t)
 	o := small()
 	r, err := GCond(t.Context(), w.in, o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if r.M != nil || r.Mapping != nil || r.Start != nil || len(r.Losses.Tra)+len(r.Losses.Ind)+len(r.Losses.Str) > 0 {
 		t.Error("GCond has a mapping")
 	}
@@ -168,9 +162,7 @@ func TestDeterminism(t *testing.T) {
 	runtime.GOMAXPROCS(4)
 	defer runtime.GOMAXPROCS(before)
 	four, err := Learn(t.Context(), w.in, small(), func(Event) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	same(t, "four processors", one, four)
 	o := small()
 	o.Seed++
@@ -188,9 +180,7 @@ func TestResume(t *testing.T) {
 		o := small()
 		o.Rounds = checkpointEvery + 3
 		whole, err := method.run(t.Context(), w.in, o, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, stop := range []int{1, checkpointEvery + 1} {
 			o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
 			ctx, cancel := context.WithCancel(t.Context())
@@ -205,17 +195,13 @@ func TestResume(t *testing.T) {
 			}
 			var rounds []int
 			resumed, err := method.run(t.Context(), w.in, o, func(e Event) { rounds = append(rounds, e.Round) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			same(t, method.name+" resumed", whole, resumed)
 			if rounds[0] != stop+1 {
 				t.Errorf("%s interrupted after round %d goes on with round %d", method.name, stop, rounds[0])
 			}
 			again, err := method.run(t.Context(), w.in, o, func(Event) { t.Error("a finished run did a round more") })
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			same(t, method.name+" read again", whole, again)
 		}
 	}
@@ -262,9 +248,7 @@ func TestPatience(t *testing.T) {
 			2*evalEvery)
 	}
 	want := []Evaluation{{evalEvery, 5}, {2 * evalEvery, 7}, {3 * evalEvery, 6}, {4 * evalEvery, 7}}
-	if diff := cmp.Diff(want, r.Evaluations); diff != "" {
-		t.Errorf("evaluations (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, r.Evaluations, "evaluations")
 }
 
 func TestEvents(t *testing.T) {
@@ -360,9 +344,7 @@ func TestGCondAloneAndInOneStep(t *testing.T) {
 		o.Rounds, o.RelaySteps = 12, 10
 		change(&o)
 		r, err := GCond(t.Context(), w.in, o, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		results[name] = r
 		if first, last := mean(r.Losses.Gra[:steps]), mean(r.Losses.Gra[len(r.Losses.Gra)-steps:]); last >= first {
 			t.Errorf("%s: L_gra went from %.3f to %.3f", name, first, last)

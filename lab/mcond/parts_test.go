@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/test/expect"
 	"rivulet/trainer/features"
 )
 
@@ -108,9 +109,7 @@ func TestPropagationIsInfers(t *testing.T) {
 	}
 	l.targets(l.relay, l.tra.want, l.ind)
 	full, err := infer.NewSGC(weights, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	onT := full.Joint(w.in.Adj, w.in.Pre.Raw(w.in.X), w.in.Pre).Logits(w.in.Support)
 	near(t, "H_sup", l.ind.want.data, onT.Data)
 

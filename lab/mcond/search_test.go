@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"rivulet/test/expect"
 )
 
 func TestSearch(t *testing.T) {
@@ -18,9 +18,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%d of %d points are done, want %d of 4", done, total, points)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if points != 4 || len(found.Points) != 4 {
 		t.Errorf("%d points, %d in the result", points, len(found.Points))
 	}
@@ -32,9 +30,7 @@ func TestSearch(t *testing.T) {
 	}
 	want := o
 	want.Lambda, want.Beta, want.Mu, want.Delta = best.Lambda, best.Beta, []float64{best.Mu}, []float64{best.Delta}
-	if diff := cmp.Diff(want, found.Best); diff != "" {
-		t.Errorf("best options (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, found.Best, "best options")
 	// A point equals a run with its options.
 	for _, p := range found.Points {
 		at := o

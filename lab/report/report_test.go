@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -26,9 +27,7 @@ type node struct {
 func written(t *testing.T, p *Page) (*node, string) {
 	t.Helper()
 	var b strings.Builder
-	if err := Write(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, Write(&b, p))
 	d := xml.NewDecoder(strings.NewReader(b.String()))
 	d.Entity = xml.HTMLEntity
 	stack := []*node{{name: "document"}}
@@ -197,9 +196,7 @@ func TestPlotsAreAccessible(t *testing.T) {
 
 func TestSamePageSameBytes(t *testing.T) {
 	var first, second bytes.Buffer
-	if err := errors.Join(Write(&first, sample(9)), Write(&second, sample(9))); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(Write(&first, sample(9)), Write(&second, sample(9))))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("the same page was written differently")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -33,9 +34,7 @@ func TestSummaryNamesTheBestRow(t *testing.T) {
 		t.Errorf("summary of nothing is %q", got)
 	}
 	var page bytes.Buffer
-	if err := Write(&page, sample(3)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, Write(&page, sample(3)))
 	text := page.String()
 	at, facts := strings.Index(text, `class="summary"`), strings.Index(text, `class="facts"`)
 	if at < 0 || at > facts {

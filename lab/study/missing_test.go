@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 )
 
@@ -16,9 +17,7 @@ import (
 func TestThinned(t *testing.T) {
 	g, _ := generate.Scaled("small", 600)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	thin := func(share float64) map[[2]int32]bool {
 		adj := thinned(d.Adj, d.Test, share, rand.New(rand.NewPCG(1, 2)))
 		kept := map[[2]int32]bool{}
@@ -80,15 +79,11 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 func TestMissing(t *testing.T) {
 	g, _ := generate.Scaled("small", 900)
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	o := trainer.Defaults()
 	o.Nodes, o.WeightDecays = 40, []float64{1e-4}
 	r, err := Missing(t.Context(), d, o, []uint64{0, 1}, []float64{0, 1}, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if whole, lost := r[0], r[1]; lost.None.Mean != 100 || whole.None.Mean > 10 || lost.Whole.Mean > whole.Whole.Mean-3 ||
 		lost.Alone.Mean > whole.Alone.Mean-3 || lost.Own.Mean < lost.Alone.Mean-3 {
 		t.Errorf("%+v", r)

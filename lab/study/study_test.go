@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
@@ -23,6 +21,7 @@ import (
 	"rivulet/lab/methods"
 	"rivulet/schema"
 	"rivulet/test/datatest"
+	"rivulet/test/expect"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 )
@@ -60,9 +59,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 			o.Method = name
 			o.More = methods.All(briefly())
 			out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), trainer.Silent{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			want := settings[name]
 			if want == nil {
 				want = settings[methods.Learned] // a graph as well
@@ -78,9 +75,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 				}
 				got = append(got, setting)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("settings (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, got, "settings")
 			servesAsMeasured(t, d, out)
 		})
 	}
@@ -90,9 +85,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 	t.Helper()
 	b := reread(t, out.Bundle)
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	info := b.Manifest.Models[0]
 	deployed := model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 	if info.Attachment == artifact.AttachFrozen {
@@ -100,9 +93,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 	}
 	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, &infer.Predictor{Model: deployed,
 		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	row := find(t, out.Results, eval.OtoS, false, trainer.NodeBatch)
 	if row.Accuracy.Mean != served || row.Attachment != info.Attachment {
 		t.Errorf("the artifact answers %v%%, %s; measured %v, %s", served, info.Attachment, row.Accuracy.Mean, row.Attachment)
@@ -123,9 +114,7 @@ func TestSection8Study(t *testing.T) {
 	o.Run.Nodes = 0
 	o.Learned = briefly()
 	results, err := Run(t.Context(), d, o, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	seen := map[eval.Key]bool{}
 	whole := map[eval.Key]float64{}
 	settings := map[string]bool{}
@@ -175,18 +164,14 @@ func TestStudyLeavesOutModelsThatAMethodDoesNotHave(t *testing.T) {
 	o := Options{Run: options(12), Methods: []string{methods.VNG, methods.Degree}, Seeds: []uint64{0}}
 	o.Run.Models, o.Run.Hidden, o.Run.WeightDecays = []string{"gcn", "sgc"}, 8, []float64{1e-3}
 	results, err := Run(t.Context(), small(t, generate.BagOfWords), o, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	models := map[string][]string{}
 	for _, r := range results {
 		if r.Setting == eval.OtoS && r.Batch == trainer.NodeBatch {
 			models[r.Method] = append(models[r.Method], r.Model)
 		}
 	}
-	if diff := cmp.Diff(map[string][]string{methods.VNG: {"sgc"}, methods.Degree: {"gcn", "sgc"}}, models); diff != "" {
-		t.Errorf("models by method (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string][]string{methods.VNG: {"sgc"}, methods.Degree: {"gcn", "sgc"}}, models, "models by method")
 }
 
 func TestStudyRefuses(t *testing.T) {
@@ -253,17 +238,11 @@ func TestGrowOnRealGraphs(t *testing.T) {
 			o.Run.Nodes, o.Orders = c.nodes, c.orders
 			o.Run.Own = trainer.OwnNever // rows of M alone, beside Whole
 			d, err := dataset.Open(datatest.Dir(t, c.name), dataset.OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			results, err := Grow(t.Context(), d, o, trainer.Silent{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			var table bytes.Buffer
-			if err := WriteGrowth(&table, results); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, WriteGrowth(&table, results))
 			t.Logf("%d synthetic nodes\n%s", c.nodes, table.String())
 			for _, r := range results {
 				what := fmt.Sprintf("%s, %.0f%%", r.Model, 100*r.Share)
@@ -299,9 +278,7 @@ func TestSection8MemoryWithM(t *testing.T) {
 	}
 	rows, err := Run(t.Context(), d, Options{Run: o, Methods: []string{trainer.MethodSolved, trainer.MethodCached},
 		Seeds: []uint64{1}, Calibrations: []string{infer.PropagateNone}}, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	seen := map[string]bool{}
 	for _, r := range rows {
 		entries := r.KeptBytes / 8
@@ -364,9 +341,7 @@ func small(t testing.TB, kind string) *dataset.Dataset {
 		g.Words = 12
 	}
 	d, err := generate.Graph(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -389,13 +364,9 @@ func partly(d *dataset.Dataset) *dataset.Dataset {
 func reread(t *testing.T, b *artifact.Bundle) *artifact.Bundle {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "artifact")
-	if err := artifact.Write(dir, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(dir, b))
 	read, err := artifact.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return read
 }
 
@@ -418,9 +389,7 @@ func TestAblationsAreNamed(t *testing.T) {
 		labels = append(labels, s.Label())
 	}
 	want := []string{"learned", "learned plain", "learned without L_str", "learned without L_ind", "learned random M"}
-	if diff := cmp.Diff(want, labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, labels, "labels")
 }
 
 // What has no S to serve makes no artifact, and a coreset has no messages of clusters by which arrivals get rows of M.
@@ -461,9 +430,7 @@ func TestGrowByName(t *testing.T) {
 	var got [2]string
 	for k, of := range []*dataset.Dataset{d, byName(d)} {
 		results, err := Grow(t.Context(), of, o, trainer.Silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		got[k] = fmt.Sprint(results)
 	}
 	if got[0] != got[1] {
@@ -480,9 +447,7 @@ func TestSection7StudyOfRivals(t *testing.T) {
 		Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}}
 	o.Run.Nodes, o.Run.Costs = 0, true
 	rows, err := Run(t.Context(), d, o, trainer.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, method := range o.Methods {
 		for _, mode := range []string{trainer.GraphBatch, trainer.NodeBatch} {
 			var of []eval.Result

@@ -19,6 +19,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // worldOfArrivals holds the rows and notes of arrivals of a version.
@@ -34,9 +35,7 @@ func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix strin
 	w := &worldOfArrivals{client: client,
 		table: Table{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc",
 			Notes: tag + "notes"}}
-	if err := client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID).Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID).Err())
 	return w
 }
 
@@ -50,9 +49,7 @@ func (w *worldOfArrivals) openWith(t *testing.T, o Options) *Rows {
 	t.Helper()
 	o.CacheBytes, o.Log = 1<<16, slog.New(slog.NewTextHandler(&w.log, nil))
 	a, err := Open(t.Context(), w.client, w.table, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return a
 }
 
@@ -60,9 +57,7 @@ func (w *worldOfArrivals) openWith(t *testing.T, o Options) *Rows {
 func (w *worldOfArrivals) now(t *testing.T) time.Time {
 	t.Helper()
 	at, err := parseStanding(standing.Run(t.Context(), w.client, []string{w.table.Marker}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return at.now
 }
 
@@ -73,9 +68,7 @@ func arrivedAs(id string, record uint64, val float32, attached ...int32) growth.
 
 func mustKeep(t *testing.T, a *Rows, arrived ...growth.ArrivalRow) {
 	t.Helper()
-	if err := a.Keep(t.Context(), arrived, growth.Fence{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, a.Keep(t.Context(), arrived, growth.Fence{}))
 }
 
 // find looks up neighbours and arrivals.
@@ -102,12 +95,8 @@ func TestArrivalsAreFoundByAll(t *testing.T) {
 		for name, a := range map[string]*Rows{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
 			for range 2 { // from Redis, then from memory
 				rows, seen := find(t, a, []string{"q", "none", "p", "empty"}, []string{"p", "none", "q"})
-				if diff := cmp.Diff([]attach.Row{q.Row, {}, p.Row, empty.Row}, rows); diff != "" {
-					t.Errorf("%s finds other rows (-want +got):\n%s", name, diff)
-				}
-				if diff := cmp.Diff([]*growth.ArrivalRow{&p, nil, &q}, seen); diff != "" {
-					t.Errorf("%s finds other arrivals (-want +got):\n%s", name, diff)
-				}
+				expect.Same(t, []attach.Row{q.Row, {}, p.Row, empty.Row}, rows, "%s finds other rows", name)
+				expect.Same(t, []*growth.ArrivalRow{&p, nil, &q}, seen, "%s finds other arrivals", name)
 			}
 		}
 		if s := other.Stats(); s.Written != 1 || s.Rows != 3 || s.Refused != 0 || s.Found != 6 {
@@ -134,9 +123,7 @@ func keysOf(t *testing.T, client redis.UniversalClient, pattern string) (keys []
 	} else {
 		err = scan(t.Context(), client.(*redis.Client))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return keys
 }
 
@@ -148,9 +135,7 @@ func mastersOf(t *testing.T, cluster *redis.ClusterClient) (masters []*redis.Cli
 		return nil
 	})
 	close(found)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for node := range found {
 		masters = append(masters, node)
 	}
@@ -275,9 +260,7 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 		for i := range 200 {
 			mustKeep(t, a, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
 		}
-		if err := a.Note(t.Context(), []growth.Note{{Place: "g:t:0"}, {Place: "g:t:1"}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, a.Note(t.Context(), []growth.Note{{Place: "g:t:0"}, {Place: "g:t:1"}}))
 		client.HSet(t.Context(), w.table.Keys, "later", "field")
 		client.Del(t.Context(), w.table.Marker)
 		_, err := a.Find(t.Context(), []string{"p1"}, make([]attach.Row, 1), nil, nil)
@@ -285,9 +268,7 @@ func TestArrivalsOfAVersionThatVanished(t *testing.T) {
 			t.Errorf("finding: %v, want %v", err, mapping.ErrVanished)
 		}
 		for range 2 {
-			if err := Delete(t.Context(), client, w.table); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, Delete(t.Context(), client, w.table))
 		}
 		if left := keysOf(t, client, w.table.Keys+"*"); len(left) > 0 {
 			t.Errorf("%d keys are left: %s", len(left), left[:1])
@@ -351,9 +332,7 @@ func TestArrivedCodec(t *testing.T) {
 		}
 		data := AppendArrived([]byte("x"), &want)[1:]
 		got, err := DecodeArrived(data, 30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(&want, got); diff != "" {
 			t.Fatalf("decoded (-want +got):\n%s", diff)
 		}

@@ -10,6 +10,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -39,15 +40,11 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 	t.Helper()
 	m := mappingtest.Drawn(n, id)
 	table := Table{Keys: prefix + "arrivals", Synthetic: m.Rows.Cols, Marker: prefix + "marker", MarkerID: "1:abc"}
-	if err := client.HSet(t.Context(), table.Marker, mapping.MarkerField, table.MarkerID).Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, client.HSet(t.Context(), table.Marker, mapping.MarkerField, table.MarkerID).Err())
 	defer client.Unlink(t.Context(), table.Marker)
 	before := harness.UsedMemory(t, client)
 	a, err := Open(t.Context(), client, table, Options{TTL: 24 * time.Hour, MaxRows: most})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var batch []growth.ArrivalRow
 	size := 0
 	for i, id := range m.IDs {
@@ -57,9 +54,7 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 		}
 		size += len(id) + len(AppendArrived(nil, &arrived))
 		if batch = append(batch, arrived); len(batch) == 256 || i == n-1 {
-			if err := a.Keep(t.Context(), batch, growth.Fence{}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, a.Keep(t.Context(), batch, growth.Fence{}))
 			batch = batch[:0]
 		}
 	}
@@ -67,8 +62,6 @@ func arrivalMemory(t testing.TB, client redis.UniversalClient, prefix string, n,
 		t.Fatalf("stats %+v, want %d rows", got, n)
 	}
 	taken = float64(harness.UsedMemory(t, client)-before) / float64(n)
-	if err := Delete(t.Context(), client, table); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, Delete(t.Context(), client, table))
 	return taken, float64(size) / float64(n)
 }

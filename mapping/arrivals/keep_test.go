@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer/growth"
+	"rivulet/test/expect"
 )
 
 // A row replaces the one that its id has, in Redis and in the memory of every consumer, also where that one is of the
@@ -23,9 +24,7 @@ func TestReplacedRows(t *testing.T) {
 				old := arrivedAs("old", 1, 0.5)
 				key := w.table.bucket(bucketOf("old", one.buckets), one.epoch.Load()-1)
 				record := appendSeal(AppendArrived(nil, &old), 0, w.table.rowSeed(), "old")
-				if err := client.HSet(t.Context(), key, "old", record).Err(); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, client.HSet(t.Context(), key, "old", record).Err())
 				client.IncrBy(t.Context(), w.table.count(one.epoch.Load()-1), 1)
 				client.IncrBy(t.Context(), w.table.bytes(one.epoch.Load()-1), int64(len(record)+len("old"))+rowOverhead)
 			}
@@ -40,9 +39,7 @@ func TestReplacedRows(t *testing.T) {
 				replacing = append(replacing, row)
 			}
 			for range 2 { // it may be repeated
-				if err := one.Keep(t.Context(), replacing, by); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, one.Keep(t.Context(), replacing, by))
 			}
 			for name, a := range map[string]*Rows{"who wrote": one, "who read": other} {
 				rows, seen := find(t, a, ids, ids)
@@ -79,9 +76,7 @@ func TestNotesOfRevisions(t *testing.T) {
 		}
 		for _, earlier := range []bool{false, true, false} {
 			some := notes()
-			if err := a.Note(t.Context(), some); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, a.Note(t.Context(), some))
 			for i := range some {
 				if some[i].Earlier != earlier || some[i].Lost {
 					t.Errorf("note %d: %+v, earlier %t", i, some[i], earlier)
@@ -91,9 +86,7 @@ func TestNotesOfRevisions(t *testing.T) {
 			if earlier {
 				below = 8
 			}
-			if err := a.Forget(t.Context(), map[string]int64{"g:t-0": below}); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, a.Forget(t.Context(), map[string]int64{"g:t-0": below}))
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -32,9 +33,7 @@ func noteAt(place string, offset int64, record uint64, vals ...float32) growth.N
 
 func mustNote(t *testing.T, a *Rows, notes ...growth.Note) []growth.Note {
 	t.Helper()
-	if err := a.Note(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, a.Note(t.Context(), notes))
 	return notes
 }
 
@@ -57,9 +56,7 @@ func TestNotesOfOthersCount(t *testing.T) {
 		for k := range first {
 			first[k].Earlier = true
 		}
-		if diff := cmp.Diff(first, again); diff != "" {
-			t.Errorf("who comes second (-want +got):\n%s", diff)
-		}
+		expect.Same(t, first, again, "who comes second")
 		made := mustNote(t, other, noteAt("g:t:0", 7, 99, 3)) // of another record, in a topic that was made anew
 		if made[0].Earlier || made[0].Rows[0].Vals[0] != 3 {
 			t.Errorf("another record is given the note of one that was there before: %+v", made[0])
@@ -69,9 +66,7 @@ func TestNotesOfOthersCount(t *testing.T) {
 				t.Errorf("%s expires after %s", key, left)
 			}
 		}
-		if err := other.Forget(t.Context(), map[string]int64{"g:t:0": 8, "{g}:t:0": 8}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, other.Forget(t.Context(), map[string]int64{"g:t:0": 8, "{g}:t:0": 8}))
 		got := mustNote(t, a, noteAt("g:t:0", 7, 99), noteAt("g:t:0", 8, 2), noteAt("g:t:01", 7, 3), noteAt("{g}:t:0", 7, 4))
 		var left []bool
 		for _, n := range got {
@@ -80,9 +75,7 @@ func TestNotesOfOthersCount(t *testing.T) {
 		if !slices.Equal(left, []bool{false, true, true, false}) {
 			t.Errorf("after offset 8 is the next, these are left: %v", left)
 		}
-		if err := other.Forget(t.Context(), map[string]int64{"g:t:0": 9, "g:t:01": 9, "{g}:t:0": 9}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, other.Forget(t.Context(), map[string]int64{"g:t:0": 9, "g:t:01": 9, "{g}:t:0": 9}))
 		for _, key := range keysOf(t, client, w.table.Notes+":*") {
 			if left := client.HGetAll(t.Context(), key).Val(); len(left) != 1 || left["generation"] != "0" {
 				t.Errorf("once all is committed this is left of %s: %v", key, left)
@@ -103,9 +96,7 @@ func TestNotesOfAnOvertakenMember(t *testing.T) {
 			return n
 		}
 		mustNote(t, other, in(10, 7))
-		if err := other.Forget(t.Context(), map[string]int64{"g:t:0": 8}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, other.Forget(t.Context(), map[string]int64{"g:t:0": 8}))
 		late := in(9, 7)
 		if got := mustNote(t, stopped, late); !got[0].Overtaken || got[0].Earlier {
 			t.Errorf("the overtaken member's note: %+v", got[0])
@@ -272,9 +263,7 @@ func TestNoteCodec(t *testing.T) {
 		}
 		data := AppendNote([]byte("x"), &want)[1:]
 		got, err := DecodeNote(data, 30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(&want, got); diff != "" {
 			t.Fatalf("decoded (-want +got):\n%s", diff)
 		}

@@ -14,6 +14,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // lookedUp looks the arrivals up, as a batch does before it is predicted, and returns them as the rows to keep.
@@ -24,9 +25,7 @@ func lookedUp(t *testing.T, a *Rows, arrived ...growth.ArrivalRow) []growth.Arri
 		own[i] = arrived[i].ID
 	}
 	asOf, err := a.Find(t.Context(), nil, nil, own, make([]*growth.ArrivalRow, len(own)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for i := range arrived {
 		arrived[i].AsOf = asOf
 	}
@@ -44,9 +43,7 @@ func TestOwnRowsAreNotRead(t *testing.T) {
 			client.Unlink(t.Context(), w.table.bucket(bucketOf(id, a.buckets), a.epoch.Load()))
 		}
 		rows, _ := find(t, a, []string{"empty", "p"}, nil)
-		if diff := cmp.Diff([]attach.Row{empty.Row, p.Row}, rows); diff != "" {
-			t.Errorf("own rows (-want +got):\n%s", diff)
-		}
+		expect.Same(t, []attach.Row{empty.Row, p.Row}, rows, "own rows")
 		if rows, _ := find(t, other, []string{"empty", "p"}, nil); rows[0].Known || rows[1].Known {
 			t.Errorf("another consumer finds %+v", rows)
 		}
@@ -69,9 +66,7 @@ func TestRowsThatWereNotWrittenAreNotCached(t *testing.T) {
 		mustKeep(t, a, late...)
 		want := []attach.Row{first.Row, late[1].Row, {}}
 		rows, _ := find(t, a, []string{"p", "q", "s"}, nil)
-		if diff := cmp.Diff(want, rows); diff != "" {
-			t.Errorf("the second consumer finds other rows (-want +got):\n%s", diff)
-		}
+		expect.Same(t, want, rows, "the second consumer finds other rows")
 		// A repeat finds its own rows there, and cannot tell whose they are.
 		again := w.open(t, 100*time.Hour, 3)
 		mustKeep(t, again, lookedUp(t, again, late[1:2]...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/mapping"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -37,9 +38,7 @@ func connect(t testing.TB, url string) redis.UniversalClient {
 func connectTo(t testing.TB, o mapping.RedisOptions) redis.UniversalClient {
 	t.Helper()
 	client, err := mapping.Connect(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client.(redis.UniversalClient)
 }

@@ -14,6 +14,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/mapping"
+	"rivulet/test/expect"
 )
 
 // Whichever bit of a stored row or note is changed, it is never read as another one; and a row is not taken for that
@@ -34,9 +35,7 @@ func TestAFlippedBitOfAnArrivalIsSeen(t *testing.T) {
 		}
 		note := growth.Note{Place: "g:t:0", Offset: 5, Record: 9, Attached: []int32{1},
 			Rows: []attach.Row{{Known: true, Cols: []int32{2}, Vals: []float32{0.5}}}}
-		if err := a.Note(t.Context(), []growth.Note{note}); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, a.Note(t.Context(), []growth.Note{note}))
 		want, _ := find(t, a, ids, nil)
 		field := func(i int) (key, field string) {
 			if i == len(ids) {

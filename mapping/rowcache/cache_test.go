@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // cacheOne and recall set and get one row.
@@ -85,9 +86,7 @@ func TestRowCacheStaysInBounds(t *testing.T) {
 	if largest > limit || there < limit/2/100 || there > limit/50 {
 		t.Errorf("%d rows of about 70 bytes are there, and they took up to %d bytes, want at most %d", there, largest, limit)
 	}
-	if diff := cmp.Diff(row(-1), handedOut); diff != "" {
-		t.Errorf("the row that was handed out has changed (-want +got):\n%s", diff)
-	}
+	expect.Same(t, row(-1), handedOut, "the row that was handed out has changed")
 }
 
 // A row of the old generation that is asked for is in the young one, too, and counts once, also where a call has its id

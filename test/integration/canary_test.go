@@ -22,6 +22,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/internal/replay"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
 )
@@ -179,9 +180,7 @@ func TestACanaryOnARealBroker(t *testing.T) {
 	keys := total / rounds
 	preset, _ := generate.Preset("small")
 	d, err := generate.Graph(preset, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	s := &canaryStream{world: bareWorld(t), suffix: newSuffix(), data: d, places: map[event.Source]bool{},
 		by: map[string][]string{}}
 	s.use(broker.Addr(harness.Plaintext))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -32,9 +33,7 @@ type gate struct {
 func newGate(t *testing.T, target string) *gate {
 	t.Helper()
 	p, err := harness.NewProxy(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	g := &gate{Proxy: p, t: t}
 	p.ServeBy(t.Context(), target, func() harness.Link { return &gateLink{gate: g} })
 	t.Cleanup(p.Close)

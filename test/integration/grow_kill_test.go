@@ -20,6 +20,7 @@ import (
 	"rivulet/mapping"
 	store "rivulet/mapping/arrivals"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -51,9 +52,7 @@ func besideEachOther(t *testing.T, broker *harness.Broker, run func(*world, *art
 	w.run("rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
 	w.run("trainer", "train", "--costs=false", "--data", w.Path("data"), "--out", w.Path("artifact"), "--nodes", "60")
 	bundle, err := artifact.Read(w.Path("artifact"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Run("cases", func(t *testing.T) {
 		for _, name := range cases {
 			t.Run(name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"rivulet/event"
 	eventjson "rivulet/event/json"
 	"rivulet/internal/replay"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -28,9 +29,7 @@ import (
 func TestRefreshTakesOver(t *testing.T) {
 	t.Parallel()
 	s, d := newGrowing(newServices(t, nil), 2), smallGraph(t)
-	if err := d.Save(s.Path("data")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Save(s.Path("data")))
 	s.run("trainer", "train", "--costs=false", "--data", s.Path("data"), "--out", s.Path("artifact"), "--nodes", "40")
 	s.publish("artifact")
 	next := twins(d, 3)
@@ -74,9 +73,7 @@ func smallGraph(t *testing.T) *dataset.Dataset {
 	}
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 400, 400
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 

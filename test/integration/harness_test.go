@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -59,13 +60,9 @@ func needBroker(tb testing.TB) harness.Broker {
 		tb.Skip("RIVULET_TEST_KAFKA_DIR is not set to the directory of a broker that tools/kafka/kafka.sh runs")
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "port"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, err)
 	port, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, err)
 	return harness.Broker{Dir: dir, Port: port}
 }
 

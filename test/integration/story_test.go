@@ -20,6 +20,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/mapping"
 	"rivulet/serving"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -59,14 +60,10 @@ func TestTheLogTellsAStory(t *testing.T) {
 
 	got := s.told()
 	if *update {
-		if err := os.WriteFile(keptStory, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(keptStory, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(keptStory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("the log (-kept +now):\n%s\nas it was written:\n%s", diff, s.log.String())
 	}

@@ -5,6 +5,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -75,9 +76,7 @@ func TestKill(t *testing.T) {
 	w.awaitPredictions(arrivals / 3)
 	first.Kill()
 	second := w.consumer("consumer.yaml")
-	if err := replay.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, replay.Wait())
 	all := w.collected("predictions", arrivals)
 	said := map[string]event.Prediction{}
 	for _, p := range all {

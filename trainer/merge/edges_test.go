@@ -10,6 +10,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/test/expect"
 )
 
 // The known answer: nodes and edges apart, each edge under both of its ends, give the same graph as arrivals with all
@@ -104,9 +105,7 @@ func TestEdgesOfTheirOwn(t *testing.T) {
 				want[e] = true
 			}
 			report.Refused, report.UnknownClass, report.LabelRefused = nil, nil, nil
-			if diff := cmp.Diff(c.report, report); diff != "" {
-				t.Errorf("report (-want +got):\n%s", diff)
-			}
+			expect.Same(t, c.report, report, "report")
 			if report.Changed() == (name == "that the graph has, change nothing") {
 				t.Errorf("changed: %v", report.Changed())
 			}
@@ -114,9 +113,7 @@ func TestEdgesOfTheirOwn(t *testing.T) {
 				return // nothing has changed
 			}
 			got := contentOf(loaded(t, base))
-			if diff := cmp.Diff(want, got.Edges); diff != "" {
-				t.Errorf("edges (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, got.Edges, "edges")
 			if !slices.Equal(c.waiting, got.Waiting) {
 				t.Errorf("%q wait, want %q", got.Waiting, c.waiting)
 			}

@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset/parquet"
 	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/test/expect"
 )
 
 // graph of tables: a trains, b is unlabelled, c validates, d tests, e and f are in no role and have no edges.
@@ -28,13 +29,9 @@ const (
 func given(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "given")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(dir, 0o755))
 	for name, text := range map[string]string{"nodes.csv": nodesCSV, "edges.csv": edgesCSV} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return dir
 }
@@ -44,9 +41,7 @@ func opened(t testing.TB, dir string) *Tables {
 	t.Helper()
 	if Stored(dir) {
 		tables, err := OpenStored(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		return tables
 	}
 	s, ok, err := dataset.OpenStream(dir, dataset.OpenOptions{})
@@ -54,9 +49,7 @@ func opened(t testing.TB, dir string) *Tables {
 		t.Fatal(ok, err)
 	}
 	tables, err := Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return tables
 }
 
@@ -95,9 +88,7 @@ func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival,
 	waiting int, options ...func(*Merger)) (*Tables, Report) {
 	t.Helper()
 	work := filepath.Join(scratch, "work")
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.MkdirAll(work, 0o755))
 	m := New(base, work, durable.Disk{})
 	m.MaxWaiting = waiting
 	for _, set := range options {
@@ -105,9 +96,7 @@ func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival,
 	}
 	feed(m, arrivals, labels)
 	got, report, err := m.Grow(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if report.Changed() {
 		got, err = got.Save(durable.Disk{}, filepath.Join(scratch, "graph"), func(string, string) error { return nil })
 	}
@@ -121,9 +110,7 @@ func grown(t testing.TB, base *Tables, scratch string, arrivals []event.Arrival,
 func loaded(t testing.TB, g *Tables) *dataset.Dataset {
 	t.Helper()
 	d, err := g.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -262,9 +249,7 @@ func TestManyBuckets(t *testing.T) {
 	m.MaxWaiting = 7
 	feed(m, arrivals, []event.Label{{ID: "n1", Class: 1}})
 	got, report, err := m.Grow(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if report.Joined != n || report.Labelled != 1 || report.UnknownEdges != n*1500+1 || report.WaitingEdges != 7 ||
 		report.ForgottenEdges != n*1500+1-7 {
 		t.Errorf("%+v", report)
@@ -316,9 +301,7 @@ func TestGrownIsADataset(t *testing.T) {
 	base := opened(t, given(t))
 	g, _ := grown(t, base, t.TempDir(), []event.Arrival{arrived("x", 1, 1, "a", "later")}, nil, 5)
 	d, err := dataset.Open(g.dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if want := []string{"a", "b", "c", "d", "e", "f", "x"}; !slices.Equal(d.IDs, want) {
 		t.Errorf("ids %q, want %q", d.IDs, want)
 	}
@@ -336,20 +319,14 @@ func TestValidationNodes(t *testing.T) {
 		nodes += fmt.Sprintf("v%d,%c,val,%d,0.5\n", k, 'a'+rune(k%2), k)
 		edges += fmt.Sprintf("hub,v%d\nv%d,v%d\nv%d,v%d\n", k, k, (k+1)%1000, (k+1)%1000, k)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Mkdir(dir, 0o755))
 	for name, text := range map[string]string{"nodes.csv": nodes, "edges.csv": edges} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	g := opened(t, dir)
 	for _, most := range []int64{5000, 1000, 300} {
 		d, err := g.ValidationSet(t.Context(), most)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if n := int64(len(d.Validation)); n > most+most/4 || n < min(most, 1000)-most/4 {
 			t.Errorf("%d validation nodes, want about %d", n, most)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -62,9 +63,7 @@ func TestFind(t *testing.T) {
 	for _, err := range []error{client.Set(ctx, "features:"+want[0], "x", 0).Err(),
 		client.HSet(ctx, "hash", want[1], "bytes \x00 of a row").Err(), client.SAdd(ctx, "set", "x", want[2]).Err(),
 		client.Set(ctx, "note", "among others "+want[3]+" and more", 0).Err(), client.Set(ctx, "x", "n1-0", 0).Err()} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	got, err := Find(ctx, client)
 	if err != nil || !slices.Equal(got, want) {

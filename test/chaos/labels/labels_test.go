@@ -10,6 +10,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/observe"
+	"rivulet/test/expect"
 )
 
 // Records that are no labels are none in any way of reading them.
@@ -26,9 +27,7 @@ func TestHostile(t *testing.T) {
 func counts(t *testing.T, o *observe.Observer) Counts {
 	t.Helper()
 	families, err := o.Registry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	metrics := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.Metric {

@@ -13,6 +13,7 @@ import (
 	wire "rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/test/chaos/ledger"
+	"rivulet/test/expect"
 )
 
 // Each form of an arrival is read as the same arrival, by the settings of the streams that use it.
@@ -23,9 +24,7 @@ func TestForms(t *testing.T) {
 		t.Fatalf("%d arrivals, %v", len(all), err)
 	}
 	mapping, err := wire.NewMapping(wire.MappingOptions{Edges: "/" + MappedEdges})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	rng := rand.New(rand.NewPCG(1, 0))
 	for _, a := range all {
 		for form, forms := range map[Form]wire.Reader{JSON: {}, Mapped: {Mapping: mapping},
@@ -54,9 +53,7 @@ func TestForms(t *testing.T) {
 // A registry that is away refuses, and has new schemas under new numbers.
 func TestRegistry(t *testing.T) {
 	r, err := NewRegistry("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer r.Close()
 	first := r.ID(ByAvro)
 	if err := r.Renew(); err != nil || r.ID(ByAvro) == first || r.ID(ByProto) == r.ID(ByJSON) {
@@ -64,9 +61,7 @@ func TestRegistry(t *testing.T) {
 	}
 	status := func() int {
 		answer, err := http.Get(r.URL() + fmt.Sprint("/schemas/ids/", r.ID(ByProto)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		_ = answer.Body.Close()
 		return answer.StatusCode
 	}
@@ -85,9 +80,7 @@ func TestPoisons(t *testing.T) {
 	const features = 8
 	rng := rand.New(rand.NewPCG(1, 0))
 	mapping, err := wire.NewMapping(wire.MappingOptions{Edges: "/" + MappedEdges})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for i, draw := range Poisons {
 		for range 50 {
 			p := draw(rng, features)

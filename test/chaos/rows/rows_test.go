@@ -10,6 +10,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/mapping/arrivals"
+	"rivulet/test/expect"
 )
 
 // Rows are found under their version and id, each once, with the first and the last time at which they were there; a
@@ -22,20 +23,14 @@ func TestRead(t *testing.T) {
 	put := func(id string, col int32) {
 		row := growth.ArrivalRow{ID: id, Row: attach.Row{Known: true, Cols: []int32{col}, Vals: []float32{0.5}}}
 		record := string(arrivals.AppendArrived(nil, &row)) + "seal"
-		if err := client.HSet(ctx, "p:v1:3:arrivals:0:17", id, record).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, client.HSet(ctx, "p:v1:3:arrivals:0:17", id, record).Err())
 	}
 	var r Rows
 	read := func() {
-		if err := r.read(ctx, client, "p"); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, r.read(ctx, client, "p"))
 	}
 	put("a", 1)
-	if err := client.HSet(ctx, "p:v1:3:arrivals:0:17", "damaged", "x").Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, client.HSet(ctx, "p:v1:3:arrivals:0:17", "damaged", "x").Err())
 	read()
 	first := r.Of("v1", "a")
 	if len(first) != 1 || first[0].Row.Cols[0] != 1 || !first[0].Row.Arrived || time.Since(first[0].From) > time.Minute {

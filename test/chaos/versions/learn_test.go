@@ -7,6 +7,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestCopiedArtifactsStay(t *testing.T) {
 	v := New(Options{Workshop: harness.Workshop{Dir: t.TempDir()}})
 	original := filepath.Join(t.TempDir(), "of-a-refresh")
-	if err := artifact.Write(original, artifacttest.Bundle(1, artifacttest.Size{})); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(original, artifacttest.Bundle(1, artifacttest.Size{})))
 	version, into, err := v.copied(original)
 	if err != nil || version == "" || into == "" {
 		t.Fatalf("version %q in %q: %v", version, into, err)
@@ -25,15 +24,11 @@ func TestCopiedArtifactsStay(t *testing.T) {
 	if again, twice, err := v.copied(original); err != nil || again != version || twice != "" {
 		t.Errorf("copied again: version %q in %q: %v", again, twice, err)
 	}
-	if err := os.RemoveAll(original); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.RemoveAll(original))
 	if _, err := artifact.Read(into); err != nil {
 		t.Errorf("the copy: %v", err)
 	}
-	if err := os.Remove(filepath.Join(into, "manifest.json")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(filepath.Join(into, "manifest.json")))
 	if version, into, err := v.copied(into); err != nil || version != "" || into != "" {
 		t.Errorf("half of an artifact: version %q in %q: %v", version, into, err)
 	}
