@@ -43,8 +43,7 @@ func Element(list string, i int) string { return list + "[" + strconv.Itoa(i) + 
 // FaultOf returns the reason that an error of a codec or a check names. An error without one is of a record that could
 // not be parsed.
 func FaultOf(err error) *FieldError {
-	var fault *FieldError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*FieldError](err); ok {
 		return fault
 	}
 	return &FieldError{Reason: ReasonUnparsable, Detail: err.Error()}

@@ -21,8 +21,7 @@ func (f *Features) Encode(s *schema.Schema) (err error) {
 	if err == nil {
 		return nil
 	}
-	var fault *schema.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*schema.Error](err); ok {
 		return Errorf(namedReasons[fault.Fault], NamedField(fault.Feature), "%s", fault.Detail)
 	}
 	return err

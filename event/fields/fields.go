@@ -164,8 +164,7 @@ func EndPrediction(p *event.Prediction, err error) error {
 	p.Top, p.Probabilities, p.Logits = nilIfEmpty(p.Top), nilIfEmpty(p.Probabilities), nilIfEmpty(p.Logits)
 	p.Representation, p.Numbers, p.Labels = nilIfEmpty(p.Representation), nilIfEmpty(p.Numbers), nilIfEmpty(p.Labels)
 	p.Links = nilIfEmpty(p.Links)
-	var fault *event.FieldError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*event.FieldError](err); ok {
 		fault.Reason = event.ReasonUnparsable
 	}
 	return err
@@ -217,8 +216,7 @@ func NotFinite(field string, v float32) error {
 
 // Inside puts the path of a message before the path of its field.
 func Inside(message string, err error) error {
-	var field *event.FieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[*event.FieldError](err); ok {
 		field.Field = strings.TrimSuffix(message+"."+field.Field, ".")
 	}
 	return err

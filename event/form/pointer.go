@@ -28,8 +28,7 @@ func (m *Mapping) find(document []byte, wants []want, found [][]byte) error {
 		all[i] = i
 	}
 	if err := s.value(all, 0); err != nil {
-		var syntactic *jsontext.SyntacticError
-		if errors.As(err, &syntactic) {
+		if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			if field := m.feature(slices.Collect(syntactic.JSONPointer.Tokens())); field != "" {
 				err = json.NotFinite(err, document[s.dec.InputOffset():], field)
 			}

@@ -23,12 +23,10 @@ func (Codec) ContentType() string { return "application/json" }
 
 // Refused turns an error of the JSON library into a *[event.FieldError].
 func Refused(err error) error {
-	var field *event.FieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[*event.FieldError](err); ok {
 		return field
 	}
-	var syntactic *jsontext.SyntacticError
-	if errors.As(err, &syntactic) {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return event.Errorf(event.ReasonUnparsable, FieldPath(slices.Collect(syntactic.JSONPointer.Tokens())), "%s (byte %d)",
 			event.LibraryText(syntactic.Err), syntactic.ByteOffset)
 	}

@@ -179,8 +179,7 @@ func (s *Store) decode(id string, v value, into *event.Features) *event.FieldErr
 		return nil
 	}
 	fault := event.FieldError{Reason: event.ReasonFeaturesStored, Field: "features", Detail: err.Error()}
-	var own *event.FieldError
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*event.FieldError](err); ok {
 		fault = *own
 		if fault.Reason == event.ReasonUnparsable {
 			fault.Reason = event.ReasonFeaturesStored

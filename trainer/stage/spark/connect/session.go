@@ -112,8 +112,7 @@ func (s *Session) say(err error) error {
 	case rpc.CodeUnavailable:
 		return fmt.Errorf("no Spark Connect server answers at %s: %w", s.address, err)
 	}
-	var refused *rpc.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*rpc.Error](err); ok {
 		return errors.New(refused.Message())
 	}
 	return err
