@@ -68,6 +68,42 @@ func read(dir string) (*Bundle, error) {
 	return b, err
 }
 
+// ReadServing reads and checks the serving part of the artifact in a directory ([DecodeServing]), as a consumer has it of
+// Redis: M's files are not opened.
+func ReadServing(dir string) (*Bundle, error) {
+	b, err := readServing(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading artifact %s: %w", dir, err)
+	}
+	return b, nil
+}
+
+func readServing(dir string) (*Bundle, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	manifest, err := readManifest(root)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, name := range append(requiredFiles(manifest), optionalFiles...) {
+		if listed, is := manifest.Files[name]; is && !slices.Contains(trainerFiles, name) {
+			if files[name], err = readListed(root, name, listed); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for _, name := range []string{manifestFile, manifestSumFile} {
+		if files[name], err = readHead(root, name); err != nil {
+			return nil, err
+		}
+	}
+	return DecodeServing(files)
+}
+
 // ReadAll is [Read] with all of M in memory, for callers that look up its rows there.
 func ReadAll(dir string) (*Bundle, error) {
 	b, err := Read(dir)

@@ -77,7 +77,8 @@ const (
 )
 
 func (c Consumer) problems() problems {
-	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), registryProblems(c.Input, c.Registry),
+	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), cacheProblems(c.Cache, c.Choice),
+		registryProblems(c.Input, c.Registry),
 		c.candidateProblems(), c.repartitionProblems(), c.modelProblems(), c.updateProblems())
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")
@@ -110,6 +111,13 @@ func (c Consumer) updateProblems() (found problems) {
 		reason = "arrivals have no rows, as attach.arrivals is off"
 	}
 	found.when(reason != "", "attach.update", c.Attach.Update, reason)
+	return found
+}
+
+// cacheProblems returns settings that contradict cache.directory.
+func cacheProblems(c Cache, of Choice) (found problems) {
+	found.when(c.Directory != "" && of.Artifact == "", "cache.directory", c.Directory,
+		"is for the M of a pinned artifact, and artifact is empty: versions in Redis have their rows there")
 	return found
 }
 
@@ -163,6 +171,8 @@ type AttachAndWait struct {
 // Cache bounds the rows of M in the memory of the process.
 type Cache struct {
 	Bytes Bytes `key:"bytes" default:"256MiB" min:"0" usage:"approximate memory for rows of M; an M that fits is read whole when its version is loaded" zero:"cache none, ask Redis each time"`
+
+	Directory string `key:"directory" default:"" usage:"with artifact: directory on a local disk in which M is kept as a file that is mapped into memory. The first process writes it, the others on the machine start without reading M and share its memory. Who may write there decides what is predicted" zero:"M is in the memory of each process"`
 }
 
 // Limits bound a record; one beyond them goes to the dead-letter topic.
@@ -254,6 +264,8 @@ type Versions struct {
 // DeadLetters is the configuration of a program that feeds dead letters in again.
 type DeadLetters struct {
 	Kafka DeadLetterKafka `key:"kafka"`
+
+	Stream
 }
 
 // Replay is the configuration of a producer of arrivals.

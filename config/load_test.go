@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 			"dead_letter", Off, 10 * time.Second, time.Hour},
 		Labels: Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:  Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
-		Cache:  Cache{256 << 20},
+		Cache:  Cache{Bytes: 256 << 20},
 		Limits: Limits{1 << 20, 10000, 1 << 10},
 		Input: Input{Forget: "off", Format: "json",
 			Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto",

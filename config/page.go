@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Page is the configuration of `rivulet page`: the consumer's inputs and outputs, as its own file has them, and the
 // page itself.
@@ -63,8 +66,8 @@ func (p PageServer) problems() (found problems) {
 }
 
 func (p Page) problems() problems {
-	found, u := append(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry)...),
-		p.Page.Activate.Username
+	found, u := slices.Concat(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry),
+		cacheProblems(p.Cache, p.Choice)), p.Page.Activate.Username
 	found.when(p.Artifact != "" && u != "", "page.activate.username", u, "has no effect, because artifact is set")
 	found.when(u != "" && u == p.Redis.Username, "page.activate.username", u,
 		"is that of redis.username: activating wants rights of its own")

@@ -27,7 +27,7 @@ type Serve struct {
 }
 
 func (s Serve) problems() problems {
-	found := attachProblems(s.Attach, s.Choice, s.Redis)
+	found := append(attachProblems(s.Attach, s.Choice, s.Redis), cacheProblems(s.Cache, s.Choice)...)
 	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
 		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or --batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")
 	return found

@@ -59,6 +59,7 @@ func TestServeProblems(t *testing.T) {
 		{"--serve.name=..", "serve.name"},
 		{"--serve.listen=", "serve.listen"},
 		{"--attach.arrivals=on --artifact=a", "attach.arrivals"},
+		{"--cache.directory=rows", "cache.directory"},
 	} {
 		if _, err := Load[Serve](serveSources(t, c.flags)); err == nil || !strings.Contains(err.Error(), c.key) {
 			t.Errorf("%s: %v, want %s", c.flags, err, c.key)

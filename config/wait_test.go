@@ -26,6 +26,7 @@ func TestWaitForEdges(t *testing.T) {
 		"attach: {update: predict, wait: 2s, update_age: 1s}": "attach.update_age is less",
 		"input: {mapping: {source: /from}}":                   "want source and target",
 		"input: {mapping: {weight: /w}}":                      "want source and target",
+		"cache: {directory: rows}":                            "cache.directory",
 	} {
 		if _, err := Load[Consumer](sources(t, text, nil)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -9,7 +9,7 @@ import (
 // Held counts ids and entries, and little more than the estimate by which the consumer decides whether M fits.
 func TestFootprintHeld(t *testing.T) {
 	m := mappingtest.Drawn(50_000, mappingtest.IDKinds[1].Make)
-	held, estimated := Footprint{}.Held(m), FromArtifact(m).bytes
+	held, estimated := Footprint{}.Held(m), FromArtifact(m).index.bytes
 	least := int64(8 * m.Rows.NNZ())
 	for _, id := range m.IDs {
 		least += int64(len(id))

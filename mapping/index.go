@@ -1,6 +1,9 @@
 package mapping
 
 import (
+	"errors"
+	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -8,8 +11,10 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/mapping/mapped"
 )
 
 // index finds rows of M by their ids: buckets of hashes, and a record for each row ([attach.PackedRows]), which has its
@@ -21,6 +26,7 @@ type index struct {
 	buckets []bucket
 	rows    attach.PackedRows // the first unit is no record, and begins with noLength
 	ids     int
+	bytes   int64 // approximate memory
 }
 
 // bucket has rows whose ids' hashes name it, or a bucket before it that was full.
@@ -42,39 +48,81 @@ const noLength = math.MaxUint32
 
 // newIndex copies the rows of distinct ids.
 func newIndex(ids []string, rows *graph.CSR) *index {
-	x := &index{buckets: make([]bucket, len(ids)/bucketIDs+1), ids: len(ids)}
-	units, longest := 1, 0
-	for i, id := range ids {
-		units += x.units(id, rows, i)
-		longest = max(longest, rows.RowLen(i))
-	}
-	if uint64(units) >= 1<<32 {
-		panic("mapping: M takes 64 GiB or more, which an index cannot hold")
-	}
-	x.rows.Words = make([]uint32, units*attach.PackedUnit)
-	largePages(x.buckets)
-	largePages(x.rows.Words)
-	x.rows.Words[0] = noLength
-	if rows.Val == nil {
-		x.rows.Ones = slices.Repeat([]float32{1}, max(1, longest))
-	}
-	at := 1
-	for i, id := range ids {
-		x.insert(xxhash.Sum64String(id), uint32(at))
-		cols, vals := rows.Row(i)
-		x.rows.Write(uint32(at), id, cols, vals)
-		at += x.units(id, rows, i)
+	x, err := indexOf(func(yield func(*artifact.Mapping, error) bool) {
+		yield(&artifact.Mapping{IDs: ids, Rows: rows}, nil)
+	})
+	if err != nil {
+		panic(err)
 	}
 	return x
 }
 
-// units returns the length of a record.
-func (*index) units(id string, rows *graph.CSR, i int) int {
-	numbers := rows.RowLen(i)
-	if rows.Val != nil {
-		numbers *= 2
+// indexOf copies the rows of an M that comes in pieces, which are read twice: to count, and to copy. It refuses an id
+// that is in two of them.
+func indexOf(pieces iter.Seq2[*artifact.Mapping, error]) (*index, error) {
+	c := counts{units: 1, unitsOfOnes: 1}
+	for m, err := range pieces {
+		if err != nil {
+			return nil, err
+		}
+		c.add(m)
 	}
-	return attach.PackedUnits(len(id), numbers)
+	x := &index{buckets: make([]bucket, c.ids/bucketIDs+1), ids: c.ids, bytes: c.bytes}
+	if !c.values {
+		c.units = c.unitsOfOnes
+	}
+	if uint64(c.units) >= 1<<32 {
+		return nil, errors.New("mapping: M takes 64 GiB or more, which an index cannot hold")
+	}
+	x.rows.Words = make([]uint32, c.units*attach.PackedUnit)
+	mapped.LargePages(x.buckets)
+	mapped.LargePages(x.rows.Words)
+	x.rows.Words[0] = noLength
+	ones := slices.Repeat([]float32{1}, max(1, c.longest))
+	if !c.values {
+		x.rows.Ones = ones
+	}
+	at := 1
+	for m, err := range pieces {
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range m.IDs {
+			hash := xxhash.Sum64String(id)
+			if c.pieces > 1 && x.follow(id, hash) != 0 {
+				return nil, fmt.Errorf("%q %w", id, errTwice)
+			}
+			cols, vals := m.Rows.Row(i)
+			if c.values && vals == nil {
+				vals = ones[:len(cols)]
+			}
+			x.rows.Write(uint32(at), id, cols, vals)
+			x.insert(hash, uint32(at))
+			at += attach.PackedUnits(len(id), len(cols)+len(vals))
+		}
+	}
+	return x, nil
+}
+
+// counts is how much there is of an M.
+type counts struct {
+	pieces, ids, longest int
+	units, unitsOfOnes   int  // of all records, with values and without
+	values               bool // whether a piece has some
+	bytes                int64
+}
+
+func (c *counts) add(m *artifact.Mapping) {
+	c.pieces++
+	c.ids += len(m.IDs)
+	c.values = c.values || m.Rows.Val != nil
+	for i, id := range m.IDs {
+		entries := m.Rows.RowLen(i)
+		c.units += attach.PackedUnits(len(id), 2*entries)
+		c.unitsOfOnes += attach.PackedUnits(len(id), entries)
+		c.longest = max(c.longest, entries)
+		c.bytes += memoryBytes(id, entries)
+	}
 }
 
 // insert puts a row into the bucket of its hash, or the next one that is not full.

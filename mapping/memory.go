@@ -12,11 +12,11 @@ import (
 	"rivulet/infer/attach"
 )
 
-// Memory is a [Lookup] over an M in memory: from an artifact's directory, or read from Redis as a whole. Its rows have
-// the same bits as the rows that the artifact has in Redis. It is safe for concurrent use.
+// Memory is a [Lookup] over an M in memory: from an artifact's directory, read from Redis as a whole, or in a file that
+// is mapped into memory ([Mapped]). Its rows have the same bits as the rows that the artifact has in Redis. It is safe
+// for concurrent use.
 type Memory struct {
 	index *index // row of M by id
-	bytes int64  // approximate memory
 
 	asked, unknown atomic.Uint64
 }
@@ -32,11 +32,7 @@ func FromArtifact(m *artifact.Mapping) *Memory {
 	if len(m.IDs) != m.Rows.Rows {
 		panic(fmt.Sprintf("mapping: %d ids for %d rows of M", len(m.IDs), m.Rows.Rows))
 	}
-	memory := &Memory{index: newIndex(m.IDs, m.Rows)}
-	for i, id := range m.IDs {
-		memory.bytes += memoryBytes(id, m.Rows.RowLen(i))
-	}
-	return memory
+	return &Memory{index: newIndex(m.IDs, m.Rows)}
 }
 
 // inUse has the M's in the memory of this process, by their contents. It keeps none of them there.
@@ -56,7 +52,7 @@ func (m *Memory) Shared(content string) *Memory {
 	defer inUse.Unlock()
 	maps.DeleteFunc(inUse.indexes, func(_ string, x weak.Pointer[index]) bool { return x.Value() == nil })
 	if there := inUse.indexes[content].Value(); there != nil {
-		return &Memory{index: there, bytes: m.bytes}
+		return &Memory{index: there}
 	}
 	if inUse.indexes == nil {
 		inUse.indexes = map[string]weak.Pointer[index]{}
@@ -91,7 +87,7 @@ func (m *Memory) Numbers(ids []string, numbers []uint32) *attach.PackedRows {
 
 // Stats returns the number of ids that were asked for; there are no misses.
 func (m *Memory) Stats() CacheStats {
-	return CacheStats{Hits: m.asked.Load(), Unknown: m.unknown.Load(), Entries: m.index.len(), Bytes: m.bytes}
+	return CacheStats{Hits: m.asked.Load(), Unknown: m.unknown.Load(), Entries: m.index.len(), Bytes: m.index.bytes}
 }
 
 // CheckLengths panics if a caller broke the contract of [Lookup].

@@ -93,7 +93,7 @@ func BenchmarkMemorySize(b *testing.B) {
 		memory := FromArtifact(&artifact.Mapping{IDs: ids, Rows: &graph.CSR{Rows: rows, Cols: m.Rows.Cols,
 			RowPtr: slices.Clone(m.Rows.RowPtr), ColIdx: slices.Clone(m.Rows.ColIdx), Val: slices.Clone(m.Rows.Val)}})
 		b.ReportMetric(float64(heap()-before)/rows, "B/row")
-		b.ReportMetric(float64(memory.bytes)/rows, "estimated-B/row")
+		b.ReportMetric(float64(memory.index.bytes)/rows, "estimated-B/row")
 		runtime.KeepAlive(memory)
 		runtime.KeepAlive(m)
 	}

@@ -148,6 +148,7 @@ func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
 
 func checkPinned(ctx context.Context, cfg config.Consumer) check.Result {
 	what := "artifact " + cfg.Artifact
+	cfg.Cache.Directory = "" // a check writes no files
 	from, err := pinnedBy(ctx, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return check.Result{State: check.Failed, What: what, Found: err.Error(),
@@ -351,6 +352,7 @@ func lintPipeline(cfg config.Consumer) (wrong []error) {
 	}
 	if cfg.Artifact != "" {
 		if _, here := remote.Local(cfg.Artifact); here {
+			cfg.Cache.Directory = "" // a check writes no files
 			_, err = pinnedBy(context.Background(), cfg, slog.New(slog.DiscardHandler))
 			try(err)
 			return wrong

@@ -114,7 +114,7 @@ func (v versions) arrivals() (stats arrivals.Stats, ok bool) {
 
 // Pinned serves the artifact of a directory or an address, with M in this process's memory.
 func Pinned(ctx context.Context, location string, choice serving.Options, log *slog.Logger) (consumer.Versions, error) {
-	return pinned(ctx, location, choice, log)
+	return pinned(ctx, location, "", choice, log)
 }
 
 // pinnedBy returns the artifact that the settings pin, with the model and the outputs that they choose.
@@ -123,28 +123,30 @@ func pinnedBy(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabi
 	if err != nil {
 		return versions{}, err
 	}
-	return pinned(ctx, cfg.Artifact, o, log)
+	return pinned(ctx, cfg.Artifact, cfg.Cache.Directory, o, log)
 }
 
-func pinned(ctx context.Context, location string, choice serving.Options, log *slog.Logger) (versions, error) {
+// pinned serves an artifact with M in memory, or in a file of a directory if one is named.
+func pinned(ctx context.Context, location, directory string, choice serving.Options,
+	log *slog.Logger) (versions, error) {
 	dir, remove, err := remote.Fetch(ctx, location)
 	if err != nil {
 		return versions{}, err
 	}
 	var b *artifact.Bundle
+	var rows *mapping.Memory
 	if choice.Signers != nil {
 		if err = signature.CheckDirectory(dir, choice.Signers); err != nil {
 			err = fmt.Errorf("artifact %s: %w", location, err)
 		}
 	}
 	if err == nil {
-		b, err = artifact.ReadAll(dir)
+		b, rows, err = readPinned(ctx, dir, directory, log)
 	}
 	if err = errors.Join(err, remove()); err != nil {
 		return versions{}, err
 	}
-	rows := mapping.FromArtifact(b.Mapping).Shared(b.Manifest.MappingContent())
-	v, warnings, err := serving.New(b, rows, choice)
+	v, warnings, err := serving.New(b, rows.Shared(b.Manifest.MappingContent()), choice)
 	if err != nil {
 		return versions{}, err
 	}
@@ -152,6 +154,22 @@ func pinned(ctx context.Context, location string, choice serving.Options, log *s
 		log.Warn("serving an artifact in a way for which it was not made", "version", v.ID(), "reason", text)
 	}
 	return versions{serving.Pinned(v)}, nil
+}
+
+// readPinned reads the artifact of a directory, with its M in memory, or in a file of another directory.
+func readPinned(ctx context.Context, dir, directory string, log *slog.Logger) (b *artifact.Bundle,
+	rows *mapping.Memory, err error) {
+	if directory == "" {
+		if b, err = artifact.ReadAll(dir); err == nil {
+			rows = mapping.FromArtifact(b.Mapping)
+		}
+		return b, rows, err
+	}
+	if b, err = artifact.ReadServing(dir); err == nil {
+		rows, err = mapping.Mapped(ctx, directory, b.Manifest.MappingContent(),
+			func() (*artifact.Bundle, error) { return artifact.Read(dir) }, log)
+	}
+	return b, rows, err
 }
 
 // servedVersions returns the versions that a program serves: of Redis, followed in the background, or a pinned

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
 
 	"rivulet/artifact"
 	"rivulet/config"
@@ -14,13 +16,25 @@ import (
 // flickr.
 const lookedUp = 2_560
 
-// rows measures lookups of rows of M: from memory, and from Redis behind a cache that has a share of them.
+// rows measures lookups of rows of M: from memory, from a file that is mapped into memory, and from Redis behind a cache
+// that has a share of them.
 func (b *run) rows(ctx context.Context) error {
 	shape, err := b.streamShape()
 	if err != nil {
 		return err
 	}
 	m := shape.mapping()
+	dir, err := os.MkdirTemp("", "rivulet-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file, err := mapping.Mapped(ctx, dir, shape.Name, func() (*artifact.Bundle, error) {
+		return &artifact.Bundle{Mapping: m}, nil
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
 	services, err := b.Services(ctx)
 	if err != nil {
 		return err
@@ -34,7 +48,7 @@ func (b *run) rows(ctx context.Context) error {
 		}
 		b.Progress.Live("rows")
 		l := &lookups{ctx: ctx, ids: shape.idBatches(m)}
-		sides := []side{l.of("memory", mapping.FromArtifact(m))}
+		sides := []side{l.of("memory", mapping.FromArtifact(m)), l.of("file", file)}
 		for _, percent := range []int{0, 50, 90} {
 			sides = append(sides, l.behindCache(fmt.Sprintf("redis/hits=%d%%", percent),
 				mapping.NewRedis(client, table), percent))

@@ -1,4 +1,4 @@
-package mapping
+package mapped
 
 import (
 	"unsafe"
@@ -9,10 +9,10 @@ import (
 // largePage is the size of a large page on amd64 and, with pages of 4 KiB, on arm64.
 const largePage = 2 << 20
 
-// largePages asks for large pages for a slice that nothing was written to yet. An M in memory is read at random: with
+// LargePages asks for large pages for a slice that nothing was written to yet. An M in memory is read at random: with
 // millions of rows on pages of 4 KiB, the processor has to look up most pages' places in memory for each row. If the
 // system has no large pages, only the time changes. The slice stays Go's own memory.
-func largePages[T any](s []T) {
+func LargePages[T any](s []T) {
 	begin := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
 	size := uintptr(len(s)) * unsafe.Sizeof(*new(T))
 	skip := (largePage - begin%largePage) % largePage
@@ -22,3 +22,7 @@ func largePages[T any](s []T) {
 	inside := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), skip)), (size-skip)/largePage*largePage)
 	_ = unix.Madvise(inside, unix.MADV_HUGEPAGE) // it is a wish
 }
+
+// touch has the system note the place of each page of a file, which are all in its memory by then, so that no lookup
+// has to wait for that.
+func touch(data []byte) { _ = unix.Madvise(data, unix.MADV_POPULATE_READ) } // Linux before 5.14 does not know it

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package mapped
+
+// LargePages asks for large pages, which is done on Linux only.
+func LargePages[T any]([]T) {}
+
+func touch([]byte) {}
