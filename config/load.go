@@ -54,6 +54,11 @@ func load[T any](from Sources) (T, *loader, error) {
 	}
 	l.environ(from.Environ)
 	l.flags(from.Flags)
+	if _, all := any(cfg).(Consumer); !all {
+		if err := l.stream(); err != nil {
+			return cfg, l, err
+		}
+	}
 	loaded := reflect.New(reflect.TypeFor[T]()).Elem()
 	l.fill(loaded)
 	if l.problems != nil {

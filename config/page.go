@@ -12,6 +12,7 @@ type Page struct {
 	Redis Redis     `key:"redis"`
 
 	Choice
+	Stream
 
 	Attach   Attach     `key:"attach"`
 	Cache    Cache      `key:"cache"`

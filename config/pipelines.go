@@ -16,8 +16,37 @@ type Pipeline struct {
 	Settings Consumer
 }
 
+// Stream chooses one of the streams that a consumer's process follows, for a program that looks at one.
+type Stream struct {
+	Pipelines []string `key:"pipelines" default:"" usage:"file of settings of the stream to look at, where the consumer follows several; what it sets goes before all other settings" zero:"the stream of these settings"`
+}
+
+// pipelinesKey is the key of [Consumer.Pipelines] and [Stream.Pipelines].
+const pipelinesKey = "pipelines"
+
+// stream reads the file of the stream that a program looks at.
+func (l *loader) stream() error {
+	f := l.schema.byKey[pipelinesKey]
+	if f == nil {
+		return nil
+	}
+	listed, err := f.read(l.values[pipelinesKey])
+	if err != nil {
+		return nil //nolint:nilerr // fill finds it, too
+	}
+	switch files := listed.([]string); len(files) {
+	case 0:
+	case 1:
+		return l.file(files[0])
+	default:
+		l.problem(pipelinesKey, strings.Join(files, ","), l.origins[pipelinesKey],
+			"are several streams, and this program looks at one: want the file of one of them, such as --pipelines "+files[0])
+	}
+	return nil
+}
+
 // processSections are the settings that all pipelines of a process share.
-var processSections = []string{"pipelines", "http", "debug", "traces", "shutdown", "log"}
+var processSections = []string{pipelinesKey, "http", "debug", "traces", "shutdown", "log"}
 
 // Pipelines returns one pipeline for each file that cfg lists: cfg's settings, overridden by the file's. Without files
 // it returns one pipeline with cfg's settings. The error is an [*Error] that lists everything that is wrong, or it says
@@ -64,7 +93,7 @@ func Pipelines(cfg Consumer) ([]Pipeline, error) {
 func (p *Pipeline) clashes(other *Pipeline, path string) (found []Problem) {
 	k, o := p.Settings.Kafka, other.Settings.Kafka
 	for _, same := range []struct{ key, value, other string }{
-		{"pipelines", p.Name, other.Name},
+		{pipelinesKey, p.Name, other.Name},
 		{"kafka.group", k.Group, o.Group},
 		{"kafka.transactional_id", cmp.Or(k.TransactionalID, k.Group), cmp.Or(o.TransactionalID, o.Group)},
 	} {

@@ -85,3 +85,37 @@ func TestPipelinesRefused(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
+
+// The page and dead letters are of one stream: the one whose file pipelines names, before all other settings. A list of
+// several streams, as the consumer's own file has it, is refused by name.
+func TestProgramsOfOneStream(t *testing.T) {
+	orders := files(t, map[string]string{
+		"orders": "kafka: {group: orders, topics: {arrivals: orders, dead_letters: orders.dead}}\nredis: {prefix: shop}\n"})
+	users := files(t, map[string]string{"users": "kafka: {group: users}\n"})
+	ofProcess := "kafka: {group: shared, brokers: ['b:1']}\npipelines: [" + orders + ", " + users + "]\n"
+	page, err := Load[Page](sources(t, ofProcess, []string{"RIVULET_KAFKA_GROUP=other", "RIVULET_PIPELINES=" + orders}))
+	if err != nil || page.Kafka.Group != "orders" || page.Kafka.Topics.Arrivals != "orders" ||
+		page.Redis.Prefix != "shop" || page.Kafka.Brokers.Brokers[0] != "b:1" {
+		t.Errorf("%+v, %v", page, err)
+	}
+	letters, err := Load[DeadLetters](sources(t, ofProcess, []string{"RIVULET_PIPELINES=" + orders}))
+	if err != nil || letters.Kafka.Topics.DeadLetters != "orders.dead" {
+		t.Errorf("%+v, %v", letters, err)
+	}
+	alone, err := Load[Page](sources(t, ofProcess, []string{"RIVULET_PIPELINES="}))
+	if err != nil || alone.Kafka.Group != "shared" {
+		t.Errorf("%+v, %v", alone, err)
+	}
+	_, several := Load[Page](sources(t, ofProcess, nil))
+	_, others := Load[DeadLetters](sources(t, ofProcess, nil))
+	for _, err := range []error{several, others} {
+		if err == nil || !strings.Contains(err.Error(), "are several streams") ||
+			!strings.Contains(err.Error(), "--pipelines "+orders) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := Load[Page](sources(t, "pipelines: [absent.yaml]", nil)); err == nil ||
+		!strings.Contains(err.Error(), "absent.yaml") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}

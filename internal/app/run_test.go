@@ -59,3 +59,44 @@ func TestSettingsAreReadAgain(t *testing.T) {
 		})
 	expect.OK(t, err)
 }
+
+// At a SIGHUP the files of pipelines are read again, too. A file that is wrong, or gone, changes nothing.
+func TestSettingsOfPipelinesAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "consumer.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	orders, users := pipelineFile(t, dir, "orders", ""), pipelineFile(t, dir, "users", "")
+	listed := "pipelines: [" + orders + ", " + users + "]\n"
+	write(listed)
+	lines := make(lines, 16)
+	err := Run(config.Sources{Environ: []string{"RIVULET_CONFIG=" + path}}, lines,
+		func(_ config.Consumer, log *slog.Logger) error {
+			for _, c := range []struct{ process, orders, says string }{
+				{"", "batch: {size: 7}\n", "need_a_new_start=orders:batch.size"},
+				{"batch: {linger: 9ms}\n", "batch: {size: 7}\n", "need_a_new_start=batch.linger,orders:batch.size"},
+				{"log: {level: debug}\n", "batch: {siez: 7}\n", "nothing changes"},
+				{"log: {level: debug}\n", "", "in_effect=log.level need_a_new_start=\"\""},
+			} {
+				write(listed + c.process)
+				pipelineFile(t, dir, "orders", c.orders)
+				if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+					return err
+				}
+				if line := <-lines; !strings.Contains(line, c.says) {
+					t.Errorf("after %q and %q: %q, want %q", c.process, c.orders, line, c.says)
+				}
+				debug := log.Enabled(context.Background(), slog.LevelDebug)
+				if want := c.process == "log: {level: debug}\n" && c.orders == ""; debug != want {
+					t.Errorf("after %q and %q: lines of level debug are written: %t", c.process, c.orders, debug)
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
