@@ -13,7 +13,7 @@ import (
 func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [--config FILE]",
-		Short: "Answer arrivals over HTTP, for whoever cannot wait for a topic",
+		Short: "Answer arrivals over HTTP and gRPC, for whoever cannot wait for a topic",
 		Long: "serve predicts and explains arrivals that are sent to it (POST /predict, /explain, and the Open Inference Protocol), on the\n" +
 			"path that the consumer takes, by the version that CURRENT names in Redis or that --artifact pins. Nothing is written but\n" +
 			"the heartbeat that holds the version. It listens on this machine alone unless it has TLS and a token (docs/serve.md).",

@@ -17,7 +17,9 @@ var behindOneDoor = map[string]struct {
 	door   string
 	others []string
 }{
-	"connectrpc.com/connect": {"trainer/stage/spark/connect", nil},
+	"connectrpc.com/connect": {"trainer/stage/spark/connect", []string{
+		"internal/serve/grpc.go", "internal/serve/grpc_test.go", // a server, where the door has a client
+	}},
 	"github.com/segmentio/kafka-go": {"kafka", []string{
 		"internal/devstack/kafka_test.go", // kafka-go's own client, against the embedded broker
 	}},

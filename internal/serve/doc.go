@@ -1,4 +1,4 @@
-// Package serve answers arrivals over HTTP, for clients that cannot wait for a topic. docs/serve.md is for users.
+// Package serve answers arrivals over HTTP and gRPC, for clients that cannot wait for a topic. docs/serve.md is for users.
 //
 // # The way of a request
 //
@@ -9,6 +9,7 @@
 //	records.go   POST /predict, /explain: each arrival as a record, and the answers as JSON
 //	openapi.go   openapi.json with the schemas of package event
 //	oip.go       the Open Inference Protocol: paths and documents
+//	grpc.go      the same by gRPC
 //	tensors.go   its tensors, as JSON and binary -> records; answers -> tensors
 //	batcher.go   waiting requests, and micro-batches of them
 //	metrics.go   requests: number, time, waiting

@@ -28,9 +28,9 @@ const (
 
 // tensorInfo describes a tensor; −1 is a length that a request chooses.
 type tensorInfo struct {
-	Name     string `json:"name"`
-	Datatype string `json:"datatype"`
-	Shape    []int  `json:"shape"`
+	Name     string  `json:"name"`
+	Datatype string  `json:"datatype"`
+	Shape    []int64 `json:"shape"`
 }
 
 type modelInfo struct {
@@ -51,12 +51,15 @@ func answerJSON(w http.ResponseWriter, r *http.Request, document any) {
 	reply(w, http.StatusOK, text)
 }
 
+// serverName is the server's name in its metadata.
+const serverName = "rivulet"
+
 func (s *Server) serverMetadata(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, r, struct {
 		Name       string   `json:"name"`
 		Version    string   `json:"version"`
 		Extensions []string `json:"extensions"`
-	}{"rivulet", s.o.Version, []string{"binary_tensor_data"}})
+	}{serverName, s.o.Version, []string{"binary_tensor_data"}})
 }
 
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
@@ -95,9 +98,9 @@ func (s *Server) unready() *refusal {
 	return nil
 }
 
-// model returns the version that a path names: the one that serves, and no other.
-func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
-	if name := r.PathValue("name"); name != s.o.Name {
+// model returns the version that a request names: the one that serves, and no other.
+func (s *Server) model(name, version string) (consumer.Version, *refusal) {
+	if name != s.o.Name {
 		return nil, refused(http.StatusNotFound, "not_found", "there is no model %.80q, it is %q", name, s.o.Name)
 	}
 	v := s.o.Path.Versions.Current()
@@ -107,7 +110,12 @@ func (s *Server) model(r *http.Request) (consumer.Version, *refusal) {
 	if e := s.forClasses("the Open Inference Protocol"); e != nil {
 		return nil, e
 	}
-	return v, otherVersion(r, v.ID())
+	return v, otherVersion(version, v.ID())
+}
+
+// modelOf is [Server.model] for the model that a path names.
+func (s *Server) modelOf(r *http.Request) (consumer.Version, *refusal) {
+	return s.model(r.PathValue("name"), r.PathValue("version"))
 }
 
 // forClasses refuses a request that needs classes where the version that serves has another task.
@@ -121,28 +129,33 @@ func (s *Server) forClasses(what string) *refusal {
 }
 
 // otherVersion is the refusal of a request for another version than the one that serves.
-func otherVersion(r *http.Request, serving string) *refusal {
-	if asked := r.PathValue("version"); asked != "" && asked != serving {
+func otherVersion(asked, serving string) *refusal {
+	if asked != "" && asked != serving {
 		return refused(http.StatusNotFound, "not_found", "version %.80q does not serve now, %q does", asked, serving)
 	}
 	return nil
 }
 
 func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) {
-	v, err := s.model(r)
+	v, err := s.modelOf(r)
 	if err != nil {
 		fail(w, r, err)
 		return
 	}
-	answerJSON(w, r, modelInfo{Name: s.o.Name, Versions: []string{v.ID()}, Platform: "rivulet",
-		Inputs: []tensorInfo{{tensorID, typeBytes, []int{-1}}, {tensorFeatures, typeFloat, []int{-1, v.Features()}},
-			{tensorEdges, typeBytes, []int{-1}}, {tensorOffsets, typeInt64, []int{-1}}},
-		Outputs: []tensorInfo{{tensorClass, typeInt32, []int{-1}},
-			{tensorProbabilities, typeFloat, []int{-1, len(v.Classes())}}}})
+	answerJSON(w, r, s.describe(v))
+}
+
+// describe returns the metadata of the version that serves.
+func (s *Server) describe(v consumer.Version) modelInfo {
+	return modelInfo{Name: s.o.Name, Versions: []string{v.ID()}, Platform: serverName,
+		Inputs: []tensorInfo{{tensorID, typeBytes, []int64{-1}}, {tensorFeatures, typeFloat, []int64{-1, int64(v.Features())}},
+			{tensorEdges, typeBytes, []int64{-1}}, {tensorOffsets, typeInt64, []int64{-1}}},
+		Outputs: []tensorInfo{{tensorClass, typeInt32, []int64{-1}},
+			{tensorProbabilities, typeFloat, []int64{-1, int64(len(v.Classes()))}}}}
 }
 
 func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
-	_, err := s.model(r)
+	_, err := s.modelOf(r)
 	if err == nil {
 		err = s.unready()
 	}
@@ -160,7 +173,7 @@ func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
 func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
 	defer cancel()
-	if _, err := s.model(r); err != nil {
+	if _, err := s.modelOf(r); err != nil {
 		fail(w, r, err)
 		return
 	}
@@ -180,24 +193,8 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, malformed(parseErr.Error()))
 		return
 	}
-	n := len(q.ids)
-	if n > s.o.Limits.Arrivals {
-		fail(w, r, s.tooMany())
-		return
-	}
-	records, bad := tensorRecords(q, r.Header.Get(event.HeaderSchema))
-	if bad != nil {
-		fail(w, r, bad)
-		return
-	}
-	out := newTensors(n)
-	if err := s.ask(ctx, s.predicts, records, out, body); err != nil {
-		s.failed(w, r, err)
-		return
-	}
-	if bad = out.complete(); bad == nil {
-		bad = otherVersion(r, out.version)
-	}
+	q.version, q.schema = r.PathValue("version"), r.Header.Get(event.HeaderSchema)
+	out, bad := s.inferred(ctx, r.URL.Path, q, body)
 	if bad != nil {
 		fail(w, r, bad)
 		return
@@ -208,6 +205,26 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answerBinary(w, r, head, binary)
+}
+
+// inferred returns the answer to tensors, whichever protocol brought them.
+func (s *Server) inferred(ctx context.Context, path string, q *inferRequest, from *body) (*tensors, *refusal) {
+	n := len(q.ids)
+	if n > s.o.Limits.Arrivals {
+		return nil, s.tooMany()
+	}
+	records, bad := tensorRecords(q)
+	if bad != nil {
+		return nil, bad
+	}
+	out := newTensors(n)
+	if err := s.ask(ctx, s.predicts, records, out, from); err != nil {
+		return nil, s.cause(path, err)
+	}
+	if bad = out.complete(); bad == nil {
+		bad = otherVersion(q.version, out.version)
+	}
+	return out, bad
 }
 
 // answerBinary answers the document and, after it, tensors as bytes.
@@ -246,10 +263,10 @@ func tensorHeader(r *http.Request) (int, *refusal) {
 }
 
 // tensorRecords makes a record of each row of tensors: a message of Protobuf, which holds the same numbers.
-func tensorRecords(q *inferRequest, schema string) ([]kafka.Record, *refusal) {
+func tensorRecords(q *inferRequest) ([]kafka.Record, *refusal) {
 	headers := []kafka.Header{{Key: event.HeaderContentType, Value: []byte(protobuf.Codec{}.ContentType())}}
-	if schema != "" {
-		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(schema)})
+	if q.schema != "" {
+		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(q.schema)})
 	}
 	records, now := make([]kafka.Record, len(q.ids)), time.Now()
 	for i, id := range q.ids {

@@ -61,7 +61,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) 
 	out := textsOf(len(parts), s.o.Path.Output.Probabilities)
 	out.reserve = func(n int) error { return s.reserve(body, int64(n)) }
 	if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
-		s.failed(w, r, err)
+		fail(w, r, s.cause(r.URL.Path, err))
 		return
 	}
 	defer out.release()
@@ -167,13 +167,20 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return b, nil
 	case errors.As(err, &beyond):
 		return b, tooLarge
+	}
+	return b, unread(ctx, r, err)
+}
+
+// unread says why a body could not be read.
+func unread(ctx context.Context, r *http.Request, err error) error {
+	switch {
 	case ctx.Err() != nil && r.Context().Err() == nil, httpd.IsTimeout(err):
-		return b, &refusal{http.StatusRequestTimeout, reasonTimeout,
+		return &refusal{http.StatusRequestTimeout, reasonTimeout,
 			"the body did not come in the time that serve.timeout gives a request"}
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
-		return b, context.Canceled
+		return context.Canceled
 	}
-	return b, malformed("the body cannot be read: " + err.Error())
+	return malformed("the body cannot be read: " + err.Error())
 }
 
 // reserve reserves bytes for a part of a request's answer: an explanation may be thousands of times as large as its
@@ -220,13 +227,13 @@ func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record
 	}
 }
 
-// failed answers an error of the path, and logs one that nobody expects.
-func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+// cause says how an error of the path is answered, and logs one that nobody expects.
+func (s *Server) cause(path string, err error) *refusal {
 	e := because(err)
 	if e.status == http.StatusInternalServerError {
-		s.o.Log.Error("a request could not be answered", "path", r.URL.Path, "error", err)
+		s.o.Log.Error("a request could not be answered", "path", path, "error", err)
 	}
-	fail(w, r, e)
+	return e
 }
 
 // texts are answers as JSON.

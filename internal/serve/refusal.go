@@ -97,6 +97,10 @@ func fail(w http.ResponseWriter, r *http.Request, e *refusal) {
 	if seconds := retryAfter[e.status]; seconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
+	if strings.HasPrefix(r.URL.Path, grpcService) {
+		failRPC(w, r, e)
+		return
+	}
 	if strings.HasPrefix(r.URL.Path, protocol+"/") || r.URL.Path == protocol {
 		text, err := json.Marshal(map[string]string{"error": e.reason + ": " + e.detail}, allowInvalid)
 		if err != nil {

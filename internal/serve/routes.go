@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// route is one operation of the API. openapi.json describes all of them.
+// route is one operation of the API. openapi.json describes all of them but those by gRPC, which inference.proto does.
 type route struct {
 	method, path string
 	open         bool // no token is asked for: probes have none
@@ -57,7 +57,7 @@ func (s *Server) routes() []route {
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
-	for _, r := range s.routes() {
+	for _, r := range append(s.routes(), s.grpcRoutes()...) {
 		mux.Handle(r.method+" "+r.path, s.measured(r.path, s.checked(r)))
 		methods[r.path] = append(methods[r.path], r.method)
 	}
@@ -78,7 +78,8 @@ func (s *Server) mux() http.Handler {
 
 // asksForHealth reports whether a request is a probe, which a full server still answers.
 func (s *Server) asksForHealth(r *http.Request) bool {
-	return slices.Contains([]string{livePath, readyPath, v2LivePath, v2ReadyPath}, r.URL.Path)
+	return slices.Contains([]string{livePath, readyPath, v2LivePath, v2ReadyPath, grpcService + "ServerLive",
+		grpcService + "ServerReady"}, r.URL.Path)
 }
 
 // checked asks for the token. Where none is asked for, a browser may have been sent here by the page of another site.

@@ -128,7 +128,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Du
 	defer lanes.Wait()
 	defer stop()
 	defer context.AfterFunc(ctx, func() { s.draining.Store(true) })()
-	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS,
+	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS, HTTP2: true,
 		Header: s.o.Limits.Timeout,
 		Body:   min(unreadBody, s.o.Limits.Timeout), Write: 2*s.o.Limits.Timeout + writeMargin, Drain: drain,
 		HeaderBytes: headerBytes, Connections: s.o.Limits.Connections, Health: s.asksForHealth,

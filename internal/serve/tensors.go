@@ -20,6 +20,8 @@ import (
 // inferRequest is a request of the Open Inference Protocol: n arrivals of d features.
 type inferRequest struct {
 	id       string
+	version  string    // asked for; empty: whichever serves
+	schema   string    // the header rivulet-schema
 	ids      []string  // n
 	features []float32 // n×d, row by row
 	width    int       // d
@@ -108,16 +110,8 @@ func parseTensors(body []byte, header int) (*inferRequest, error) {
 
 // takeTensor checks an input's description, and takes its bytes from rest if it is binary.
 func takeTensor(in *inputJSON, rest []byte) (*tensor, []byte, error) {
-	want, known := inputs[in.Name]
-	switch {
-	case !known:
-		return nil, nil, errors.New("is not known, want id, features, edges or edges.offsets")
-	case in.Datatype != want.datatype:
-		return nil, nil, fmt.Errorf("datatype is %.80q, want %s", in.Datatype, want.datatype)
-	case len(in.Shape) != want.rank:
-		return nil, nil, fmt.Errorf("shape has %d dimensions, want %d", len(in.Shape), want.rank)
-	case in.Parameters.Region != nil:
-		return nil, nil, errors.New("shared memory is not supported")
+	if err := in.check(); err != nil {
+		return nil, nil, err
 	}
 	t := &tensor{inputJSON: *in}
 	size := in.Parameters.BinarySize
@@ -133,6 +127,22 @@ func takeTensor(in *inputJSON, rest []byte) (*tensor, []byte, error) {
 	}
 	t.bytes, t.binary = rest[:*size], true
 	return t, rest[*size:], nil
+}
+
+// check checks the description of an input.
+func (in *inputJSON) check() error {
+	want, known := inputs[in.Name]
+	switch {
+	case !known:
+		return errors.New("is not known, want id, features, edges or edges.offsets")
+	case in.Datatype != want.datatype:
+		return fmt.Errorf("datatype is %.80q, want %s", in.Datatype, want.datatype)
+	case len(in.Shape) != want.rank:
+		return fmt.Errorf("shape has %d dimensions, want %d", len(in.Shape), want.rank)
+	case in.Parameters.Region != nil:
+		return errors.New("shared memory is not supported")
+	}
+	return nil
 }
 
 // read reads the inputs and checks that they fit together.
@@ -443,18 +453,24 @@ func (t *tensors) response(model string, q *inferRequest) (inferResponse, []byte
 			r.Datatype, r.Shape, r.Data = typeFloat, []int{len(t.classes), t.width}, t.probabilities
 		}
 		if q.wants[name] {
-			if name == tensorClass {
-				for _, c := range t.classes {
-					all = binary.LittleEndian.AppendUint32(all, uint32(c))
-				}
-			} else {
-				for _, p := range t.probabilities {
-					all = binary.LittleEndian.AppendUint32(all, math.Float32bits(p))
-				}
-			}
+			all = t.appendBytes(all, name)
 			r.Parameters, r.Data = &responseBinary{len(all) - begin}, nil
 		}
 		out.Outputs = append(out.Outputs, r)
 	}
 	return out, all
+}
+
+// appendBytes appends the elements of an output as bytes.
+func (t *tensors) appendBytes(all []byte, name string) []byte {
+	if name == tensorClass {
+		for _, c := range t.classes {
+			all = binary.LittleEndian.AppendUint32(all, uint32(c))
+		}
+		return all
+	}
+	for _, p := range t.probabilities {
+		all = binary.LittleEndian.AppendUint32(all, math.Float32bits(p))
+	}
+	return all
 }

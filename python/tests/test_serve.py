@@ -52,7 +52,7 @@ def address(small: Set) -> Iterator[str]:
     assert process.returncode == 0, rest
 
 
-def tensors(small: Set, binary: bool, edges: bool = True) -> tuple[list[Any], list[bytes]]:
+def tensors(small: Set, binary: bool, edges: bool = True, client: Any = http) -> tuple[list[Any], list[bytes]]:
     """Inputs of the first 40 arrivals, and their lines."""
     lines = small.lines.read_bytes().splitlines()[:40]
     arrivals = [json.loads(line) for line in lines]
@@ -71,8 +71,8 @@ def tensors(small: Set, binary: bool, edges: bool = True) -> tuple[list[Any], li
     kinds = {"features": "FP32", "edges.offsets": "INT64"}
     inputs = []
     for name, values in given.items():
-        tensor = http.InferInput(name, list(values.shape), kinds.get(name, "BYTES"))
-        tensor.set_data_from_numpy(values, binary_data=binary)
+        tensor = client.InferInput(name, list(values.shape), kinds.get(name, "BYTES"))
+        tensor.set_data_from_numpy(values, **({"binary_data": binary} if client is http else {}))
         inputs.append(tensor)
     return inputs, lines
 
@@ -123,6 +123,30 @@ def test_without_edges(small: Set, address: str) -> None:
     assert np.array_equal(
         got.as_numpy("probabilities"), np.array([p["probabilities"] for p in want], np.float32)
     )
+
+
+def test_the_bits_by_grpc(small: Set, address: str) -> None:
+    grpc = pytest.importorskip("tritonclient.grpc", reason="tritonclient[grpc] is not installed")
+    from tritonclient.utils import InferenceServerException
+
+    inputs, lines = tensors(small, True, client=grpc)
+    want = small.predict("sgc", "auto", b"\n".join(lines))
+    with grpc.InferenceServerClient(address) as client:
+        assert client.is_server_live()
+        assert client.is_server_ready()
+        assert client.is_model_ready("rivulet")
+        assert not client.is_model_ready("other")
+        assert client.get_model_metadata("rivulet").versions == [want[0]["artifact"]]
+        got = client.infer("rivulet", inputs, request_id="r-7")
+        inputs[1] = grpc.InferInput("features", [40, 3], "FP32")
+        inputs[1].set_data_from_numpy(np.zeros((40, 3), np.float32))
+        with pytest.raises(InferenceServerException, match="row 0"):
+            client.infer("rivulet", inputs)
+    assert got.get_response().id == "r-7"
+    assert got.get_response().model_version == want[0]["artifact"]
+    assert got.as_numpy("class").tolist() == [p["class"] for p in want]
+    probabilities = got.as_numpy("probabilities")
+    assert np.array_equal(probabilities, np.array([p["probabilities"] for p in want], np.float32))
 
 
 def test_errors_say_the_row(small: Set, address: str) -> None:
