@@ -25,7 +25,8 @@ func TestBinariesOfTheStream(t *testing.T) {
 		}
 	}
 	// The worker is sent to every machine of a cluster.
-	for _, library := range append(notInStream, "net/http", "connectrpc.com/connect", "google.golang.org/protobuf/proto", "github.com/spf13/cobra") {
+	for _, library := range append(notInStream, "net/http", "connectrpc.com/connect", "google.golang.org/protobuf/proto",
+		"github.com/spf13/cobra") {
 		if dependencies(t, "worker")[library] {
 			t.Errorf("cmd/worker is built with %s", library)
 		}
