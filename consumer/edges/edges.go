@@ -70,14 +70,14 @@ func Relate(a *event.Arrival, bins *graph.Bins) (unread Counts) {
 	return unread
 }
 
-// Mapping looks up rows of M, the mapping from original to synthetic nodes.
-type Mapping interface {
+// Lookup looks up rows of M, the mapping from original to synthetic nodes, by ids.
+type Lookup interface {
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 }
 
 // Old counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. An end
 // whose row cannot be read counts as no node of T.
-func Old(ctx context.Context, ends [][2]string, m Mapping) (int, error) {
+func Old(ctx context.Context, ends [][2]string, m Lookup) (int, error) {
 	if len(ends) == 0 {
 		return 0, nil
 	}

@@ -47,7 +47,8 @@
 // commit, and an edge that comes after the idle time with a timestamp from before it, may give a repeat of the arrival
 // that edge, too.
 //
-//	window.go    Window: what waits, for how long, and what leaves
+//	window.go    Window: what waits, and for how long
+//	output.go    what leaves, and from where a crash reads again
 //	revision.go  arrivals that are kept, and leave again
 //	timers.go    the timestamps that end waits, in their order
 //	reader.go    Reader: a window over what a cursor reads
