@@ -151,8 +151,7 @@ func later(b *artifact.Bundle) string {
 	text := ""
 	if s := b.Spread; s != nil {
 		text = fmt.Sprintf("; S teaches an sgc, with PyTorch too: %d directions of spread, %d of them in its fit "+
-			"(spread.safetensors)",
-			s.Factor.Rows, s.Rank)
+			"(spread.safetensors)", s.Factor.Rows, s.Rank)
 	}
 	if b.Manifest.HasMeans() {
 		return "cluster means are kept: " + strings.Join(architecture.Convolving(),
@@ -197,8 +196,7 @@ func confidences(model *artifact.ModelInfo) []string {
 		}
 		if n := len(c.Curve); n > 0 {
 			parts = append(parts, fmt.Sprintf("accuracy %.2f%% at coverage %g, %.2f%% at %g", c.Curve[0].Accuracy,
-				c.Curve[0].Coverage,
-				c.Curve[n-1].Accuracy, c.Curve[n-1].Coverage))
+				c.Curve[0].Coverage, c.Curve[n-1].Accuracy, c.Curve[n-1].Coverage))
 		}
 		if parts != nil {
 			lines = append(lines, "with "+kind+": "+strings.Join(parts, "; "))

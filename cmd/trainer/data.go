@@ -228,8 +228,7 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 			break
 		}
 		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name,
-			p.Rule,
-			mark)
+			p.Rule, mark)
 	}
 	return nil
 }

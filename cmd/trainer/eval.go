@@ -153,8 +153,7 @@ func evalCommand() *cobra.Command {
 		}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(measurements{d.Name, f.fingerprint, strings.Join(os.Args, " "),
-				f.o.Run.Batch, d.Classes,
-				cli.PeakBytes(), results})
+				f.o.Run.Batch, d.Classes, cli.PeakBytes(), results})
 		}
 		if err := eval.WriteTable(cmd.OutOrStdout(), results); err != nil {
 			return err

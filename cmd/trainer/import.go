@@ -147,8 +147,7 @@ func having(has func(*architecture.Architecture) bool) string {
 
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
-	"ratio", "nodes", "entries",
-	"batch", "coverage", "means", "propagate", "seed",
+	"ratio", "nodes", "entries", "batch", "coverage", "means", "propagate", "seed",
 	"engine", "sums", "memory", "work", "spark", "spark-sql", "partitions"}
 
 func (f *importFlags) check(flags *pflag.FlagSet) error {
@@ -314,8 +313,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 		return err
 	}
 	r := importReport{Weights: models, report: report{Artifact: f.out, Version: b.Manifest.Version,
-		Results: []eval.Result{},
-		Seconds: time.Since(start).Seconds(), PeakBytes: cli.PeakBytes()}}
+		Results: []eval.Result{}, Seconds: time.Since(start).Seconds(), PeakBytes: cli.PeakBytes()}}
 	return f.print(w, r, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+
 			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel,

@@ -49,8 +49,7 @@ func newLearned(l *methods.Course) *learnedRun {
 	}
 	r := l.Result
 	return &learnedRun{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda,
-		Beta: l.Options.Beta,
-		Mu:   r.Mu, Delta: r.Delta, Search: l.Points}
+		Beta: l.Options.Beta, Mu: r.Mu, Delta: r.Delta, Search: l.Points}
 }
 
 func trainCommand() *cobra.Command {

@@ -77,8 +77,7 @@ func Measure(d *dataset.Dataset, seed uint64) []Predictor {
 		}
 	}
 	found = append(found, l.byInterval("(order of the rows)", func(i int32) (float64, bool) { return float64(i), true }),
-		l.ids(),
-		l.edges())
+		l.ids(), l.edges())
 	slices.SortStableFunc(found, func(a, b Predictor) int { return cmp.Compare(b.Accuracy, a.Accuracy) })
 	return found
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/consumer"
+	"rivulet/internal/check"
 	"rivulet/mapping"
 )
 
@@ -63,14 +64,7 @@ func (r redisServer) advice(err error) string {
 		return ""
 	}
 	text := err.Error()
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(text, w) {
-				return true
-			}
-		}
-		return false
-	}
+	has := func(words ...string) bool { return check.Mentions(text, words...) }
 	switch {
 	case errors.Is(err, mapping.ErrEvicts):
 		return "set it to noeviction (maxmemory-policy in redis.conf, CONFIG SET, or the parameters of a managed service), or use another " +
@@ -86,8 +80,7 @@ func (r redisServer) advice(err error) string {
 			"username unless the user is the default one"
 	case has("WRONGPASS", "invalid password", "AUTH "):
 		return "correct " + r.settings + "username and " + r.settings + "password (or " + r.settings +
-			"password_file, or both in " +
-			r.settings + "url); this is not about ACLs. " +
+			"password_file, or both in " + r.settings + "url); this is not about ACLs. " +
 			"Where a password is changed, let Redis take both until all clients have the new one (ACL SETUSER user >new)"
 	case has("NOPERM", "ACL failure", "executing the script"):
 		allow := "let its user use all keys " + r.keys

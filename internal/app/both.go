@@ -16,50 +16,24 @@ func both(first, second consumer.Observer) consumer.Observer {
 
 type pair [2]consumer.Observer
 
-func (p pair) Batch(s consumer.BatchStats) {
-	for _, o := range p {
-		o.Batch(s)
-	}
-}
+func (p pair) Batch(s consumer.BatchStats) { p[0].Batch(s); p[1].Batch(s) }
 
-func (p pair) DeadLetter(reason string) {
-	for _, o := range p {
-		o.DeadLetter(reason)
-	}
-}
+func (p pair) DeadLetter(reason string) { p[0].DeadLetter(reason); p[1].DeadLetter(reason) }
 
-func (p pair) Dropped(reason string) {
-	for _, o := range p {
-		o.Dropped(reason)
-	}
-}
+func (p pair) Dropped(reason string) { p[0].Dropped(reason); p[1].Dropped(reason) }
 
-func (p pair) Lag(tp kafka.TopicPartition, lag int64) {
-	for _, o := range p {
-		o.Lag(tp, lag)
-	}
-}
+func (p pair) Lag(tp kafka.TopicPartition, lag int64) { p[0].Lag(tp, lag); p[1].Lag(tp, lag) }
 
-func (p pair) Window(tp kafka.TopicPartition, s window.Stats) {
-	for _, o := range p {
-		o.Window(tp, s)
-	}
-}
+func (p pair) Window(tp kafka.TopicPartition, s window.Stats) { p[0].Window(tp, s); p[1].Window(tp, s) }
 
 func (p pair) Rebalance(assigned []kafka.TopicPartition) {
-	for _, o := range p {
-		o.Rebalance(assigned)
-	}
+	p[0].Rebalance(assigned)
+	p[1].Rebalance(assigned)
 }
 
-func (p pair) Retry(stage string, err error) {
-	for _, o := range p {
-		o.Retry(stage, err)
-	}
-}
+func (p pair) Retry(stage string, err error) { p[0].Retry(stage, err); p[1].Retry(stage, err) }
 
 func (p pair) Lost(reason string, records int64) {
-	for _, o := range p {
-		o.Lost(reason, records)
-	}
+	p[0].Lost(reason, records)
+	p[1].Lost(reason, records)
 }

@@ -305,15 +305,10 @@ func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
 	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
 		Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
 			cfg.Delivery != config.ExactlyOnce,
-		Update:        window.Update(cfg.Attach.Update),
-		Limits:        Limits(cfg.Limits),
-		Output:        output(cfg.Output),
-		Forms:         w.forms,
-		Features:      w.features,
-		Traced:        cfg.Traces.Endpoint != "",
-		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
-		Forget:        newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones,
-		Observer: observer}
+		Update: window.Update(cfg.Attach.Update), Limits: Limits(cfg.Limits),
+		Output: output(cfg.Output), Forms: w.forms, Features: w.features,
+		Traced: cfg.Traces.Endpoint != "", IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
+		Forget: newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones, Observer: observer}
 	if len(cfg.Models) > 0 {
 		o.Models = models{}
 	}

@@ -80,6 +80,5 @@ func (s *Shape) batches(rng *rand.Rand, size int) []*arrivals {
 // perBatch are the figures of a side that predicts batches of a size.
 func perBatch(t *timing, size int) map[string]float64 {
 	return map[string]float64{"µs/batch": t.median() * 1e6, "nodes/s": float64(size) / t.median(),
-		"B/node":      t.allocated() / float64(size),
-		"CPU-s/Mnode": t.cpuEach() / float64(size) * 1e6}
+		"B/node": t.allocated() / float64(size), "CPU-s/Mnode": t.cpuEach() / float64(size) * 1e6}
 }

@@ -73,8 +73,7 @@ func (b *run) storePublished(ctx context.Context, server config.RedisServer, cli
 		return mapping.Table{}, err
 	}
 	bundle := &artifact.Bundle{Manifest: artifact.Manifest{SyntheticNodes: storeSynthetic,
-		Mapping: artifact.MappingInfo{Rows: n}},
-		Parts: storePieces(n)}
+		Mapping: artifact.MappingInfo{Rows: n}}, Parts: storePieces(n)}
 	before := now()
 	grouped, err := mapping.GroupOf(ctx, bundle, "")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,11 @@ import (
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
+}
+
+// Mentions reports whether a text has one of the words.
+func Mentions(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 func isTimeout(err error) bool {
@@ -191,6 +197,5 @@ func (k *Kafka) refused(mechanism, reason string) *problem {
 			"compare the token's issuer, audience, scopes and times with what the listener expects; this is not about ACLs"}
 	}
 	return &problem{fmt.Sprintf("wrong password or unknown user: it refuses %s's login with %s (%s)", k.Username,
-		mechanism, reason),
-		"correct kafka.sasl.username and its password; this is not about ACLs"}
+		mechanism, reason), "correct kafka.sasl.username and its password; this is not about ACLs"}
 }

@@ -139,8 +139,7 @@ func (k *Kafka) topic(s *connection, name string, op operation) Result {
 	}
 	t := &c.Topics[i]
 	allow := fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation Describe --operation %s --topic %s",
-		k.Principal,
-		op.name, name)
+		k.Principal, op.name, name)
 	switch {
 	case errors.Is(t.Err, kafka.TopicAuthorizationFailed):
 		return result(what, "", &problem{fmt.Sprintf("missing ACL: %s may not see it (whether it exists is not told)",

@@ -71,14 +71,7 @@ func (r *Redis) explain(err error) *problem {
 	text := err.Error()
 	var dial *net.OpError
 	var unknown *net.DNSError
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(text, w) {
-				return true
-			}
-		}
-		return false
-	}
+	has := func(words ...string) bool { return Mentions(text, words...) }
 	if p := certificate(err); p != nil {
 		p.do = strings.Replace(p.do, "%s", "redis.tls.", 1)
 		return p

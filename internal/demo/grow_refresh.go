@@ -74,8 +74,7 @@ func (r *refresher) refresh(ctx context.Context) error {
 	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: refresh.MaxDrop,
 		Options: inherit, Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals,
 			Until: r.tally.endOfFirst(half, r.plan)},
-		Labels:   refresh.Source{Topic: labelsTopic},
-		Limits:   app.Limits(r.cfg.Limits),
+		Labels: refresh.Source{Topic: labelsTopic}, Limits: app.Limits(r.cfg.Limits),
 		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},
 		Progress: trainer.Silent{}, Log: r.log, Now: time.Now}
 	round, err := next.Make(ctx, "", "")

@@ -73,8 +73,7 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 		j.log.Debug("batch delivered", "batch", s.Name, "version", s.Version, "records", s.Records, "predictions",
 			len(s.Delivered.Predictions),
 			"dead_letters", len(s.Delivered.DeadLetters), "degraded", degraded, "known_neighbours", s.Known,
-			"unknown_neighbours", s.Unknown,
-			"took", s.Published.Sub(s.Started).Round(time.Microsecond))
+			"unknown_neighbours", s.Unknown, "took", s.Published.Sub(s.Started).Round(time.Microsecond))
 	}
 	if now.Sub(j.since) >= shownEvery {
 		j.sayHidden()
@@ -99,8 +98,7 @@ func (j *Journal) deadLetter(d *event.DeadLetter) {
 	}
 	j.shown++
 	j.log.Warn("dead letter", "id", fmt.Sprintf("%.80s", d.Key), "topic", d.Source.Topic, "partition",
-		d.Source.Partition,
-		"offset", d.Source.Offset, "reason", d.Reason, "detail", d.Detail)
+		d.Source.Partition, "offset", d.Source.Offset, "reason", d.Reason, "detail", d.Detail)
 }
 
 // sayHidden writes how many dead letters had no line of their own, by reason.

@@ -70,9 +70,7 @@ func newMetrics(opts Options, health *health) *metrics {
 	if opts.Pipeline != "" {
 		registry = prometheus.WrapRegistererWith(prometheus.Labels{"pipeline": opts.Pipeline}, registry)
 	}
-	registry.MustRegister(
-		artifactInfo(opts.Version),
-		readiness(health.ready),
+	registry.MustRegister(artifactInfo(opts.Version), readiness(health.ready),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",
 			Help: "How long a batch in hand has waited without any delivery; 0: the stream moves."},
 			func() float64 { lasts, _ := health.stalledFor(); return lasts.Seconds() }),

@@ -35,8 +35,7 @@ type DeadLetter struct {
 // deadLetterOf reads a record of the topic of dead letters.
 func deadLetterOf(rec *kafka.Record) DeadLetter {
 	d := DeadLetter{Time: rec.Time.UnixMilli(), Key: shown(strings.ToValidUTF8(string(rec.Key), "�")), Partition: -1,
-		Offset: -1,
-		Reason: otherReason, Bytes: len(rec.Value)}
+		Offset: -1, Reason: otherReason, Bytes: len(rec.Value)}
 	for _, h := range rec.Headers {
 		text := func() string { return strings.ToValidUTF8(string(h.Value), "�") }
 		switch h.Key {

@@ -83,8 +83,7 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 // arrival is a node as a producer sends it.
 func arrival(answer *trainer.Answer) event.Arrival {
 	a := event.Arrival{ID: answer.ID, Edges: answer.Edges, Incoming: answer.Incoming, Types: answer.Types,
-		Weights: slices.Clone(answer.Weights),
-		Time:    time.Unix(0, 0)}
+		Weights: slices.Clone(answer.Weights), Time: time.Unix(0, 0)}
 	if a.Features = replay.Positions(answer.X, 0); answer.Named != nil {
 		a.Features = event.Features{Named: answer.Named}
 	}
@@ -147,8 +146,7 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 	}
 	out := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: out, Mode: consumer.Node,
-		Limits: l,
-		Output: consumer.Output{Probabilities: true}})
+		Limits: l, Output: consumer.Output{Probabilities: true}})
 	if err == nil {
 		err = pipeline.Process(ctx, consumer.Intake{Name: "preflight", Records: records})
 	}

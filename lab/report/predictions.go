@@ -51,8 +51,7 @@ func (p *Page) confusion() section {
 	for k, r := range rows {
 		shares, n := byLabel(r.Confusion)
 		m := cellMap{id: fmt.Sprintf("confusion-%d", k), title: p.shownName(r), names: p.classes(len(shares)),
-			values: shares, high: 100,
-			x: "predicted class", y: "class", text: wholePercent}
+			values: shares, high: 100, x: "predicted class", y: "class", text: wholePercent}
 		m.description = fmt.Sprintf("Share of each class's test nodes by predicted class, in percent; %d predictions, accuracy %s %%.", n, percent(r.Accuracy.Mean))
 		f := m.figure()
 		f.Scale.Low, f.Scale.High = "0 %", "100 %"

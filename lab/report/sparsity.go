@@ -41,8 +41,7 @@ func (p *Page) sensitivity() section {
 	g := group{}
 	for k, one := range p.Sensitivity {
 		c := chart{id: fmt.Sprintf("sensitivity-%d", k), title: "Accuracy over " + one.Parameter,
-			x: axis{label: one.Parameter},
-			y: axis{label: "accuracy (%)"}}
+			x: axis{label: one.Parameter}, y: axis{label: "accuracy (%)"}}
 		for _, v := range one.Values {
 			c.x.names = append(c.x.names, number(v))
 		}

@@ -75,8 +75,7 @@ func (p *Page) sections() []section {
 		return []section{p.stream()}
 	}
 	return []section{p.results(), p.losses(), p.ratio(), p.sparsity(), p.sensitivity(), p.mapping(),
-		p.starts(), p.cost(),
-		p.confusion(), p.reliability()}
+		p.starts(), p.cost(), p.confusion(), p.reliability()}
 }
 
 // facts returns the data, the batches and the seeds of the figures.

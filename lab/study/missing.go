@@ -137,8 +137,7 @@ func WriteMissing(w io.Writer, results []MissingResult) error {
 	_, _ = fmt.Fprintln(tab, "edges lost\tWhole\tS\tS with own features\tarrivals without a known neighbour\t")
 	for _, r := range results {
 		_, _ = fmt.Fprintf(tab, "%.0f%%\t%s\t%s\t%s\t%.1f%%\t\n", 100*r.Lost, percent(r.Whole), percent(r.Alone),
-			percent(r.Own),
-			r.None.Mean)
+			percent(r.Own), r.None.Mean)
 	}
 	return tab.Flush()
 }

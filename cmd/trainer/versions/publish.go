@@ -138,8 +138,7 @@ func verifyCommand() *cobra.Command {
 			}
 			m := &bundle.Manifest
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is in Redis as in the artifact: %d rows of M and all files\n",
-				m.Version,
-				m.Mapping.Rows)
+				m.Version, m.Mapping.Rows)
 			return err
 		})
 	}

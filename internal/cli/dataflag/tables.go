@@ -45,8 +45,7 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 		"tables: column of an edge's type, which the models rsgc and rgcn read, with --directed as two relations a type")
 	flags.BoolVar(&t.Directed, "directed", false,
 		"edges have directions, from source to target, which the models dirsgc and dirsage read (with types rsgc and rgcn); "+
-			"also of graphsaint and "+
-			"gnn-benchmark")
+			"also of graphsaint and gnn-benchmark")
 	flags.StringVar(&t.ArrivalEdges, "arrival-edges", "",
 		"with --directed: edges that arrivals bring, both, out (they only cite) or in; empty: both")
 	flags.BoolVar(&t.DropUnknown, "drop-unknown", false,
