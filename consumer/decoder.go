@@ -6,6 +6,7 @@ import (
 	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
+	"rivulet/graph"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -14,8 +15,8 @@ import (
 // Decoder decodes records outside of a stream, by the rules of a [Pipeline] with the same forms and limits. A refresh
 // uses it, so that it merges exactly those arrivals into the graph that a consumer predicts.
 type Decoder struct {
-	path   Pipeline // no more than its forms and limits
-	schema *schema.Schema
+	path Pipeline // no more than its forms and limits
+	by   model
 
 	out      decodedBatch
 	taken    []Taken
@@ -35,11 +36,13 @@ type Taken struct {
 
 // NewDecoder returns a decoder of records of these forms.
 func NewDecoder(forms form.Reader, l limits.Limits) *Decoder {
-	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: l, Clock: SystemClock{}}}}
+	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: l, Clock: SystemClock{}}},
+		attempts: featuresOutage(retry.Patience{}).Attempts()}
 }
 
-// ByName has the decoder make rows of arrivals whose features are by name; nil refuses them.
-func (o *Decoder) ByName(s *schema.Schema) { o.schema = s }
+// Reads has the decoder make rows of features by name (nil refuses these), and read types and directions of edges as
+// relations of a graph (nil drops types).
+func (o *Decoder) Reads(s *schema.Schema, by *graph.Bins) { o.by.schema, o.by.relations = s, by }
 
 // LookUp has the decoder look up features that a record does not bring, and wait for the store while it cannot be
 // asked, as wait says. nil refuses such records.
@@ -52,7 +55,8 @@ func (o *Decoder) LookUp(store FeatureStore, wait retry.Patience) {
 // call. Features that records lack are looked up together. An error comes from the store of features, and ends the
 // reading.
 func (o *Decoder) Arrivals(ctx context.Context, records []kafka.Record, d int) ([]Taken, error) {
-	if err := o.decode(ctx, records, model{features: d, schema: o.schema}); err != nil {
+	o.by.features = d
+	if err := o.decode(ctx, records); err != nil {
 		return nil, err
 	}
 	o.taken = zeroed(o.taken, len(records))
@@ -82,13 +86,11 @@ func (o *Decoder) Arrival(ctx context.Context, rec *kafka.Record, d int) (a *eve
 }
 
 // decode decodes records as a batch of the path, as often as the store of features cannot be asked.
-func (o *Decoder) decode(ctx context.Context, records []kafka.Record, by model) error {
+func (o *Decoder) decode(ctx context.Context, records []kafka.Record) error {
 	for {
-		err := o.path.decode(ctx, &o.out, Intake{Records: records}, by)
+		err := o.path.decode(ctx, &o.out, Intake{Records: records}, o.by)
 		if err == nil {
-			if o.attempts != nil {
-				o.attempts.Over()
-			}
+			o.attempts.Over()
 			return nil
 		}
 		if err := o.attempts.Failed(ctx, err); err != nil {

@@ -103,7 +103,7 @@ func TestDirectionsRefused(t *testing.T) {
 		require(err, "arrival_edges", word)
 	}
 	d := openDirected(t, "source,target\na,b\nc,d\n")
-	require(d.Save(t.TempDir()+"/saved"), "directions")
+	require(d.SaveCSV(t.TempDir()+"/saved"), "directions")
 	require(d.RequirePlain("growth"), "directions", "growth", "--directed")
 	s, ok, err := OpenStream(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 		"edges.csv": []byte("source,target\na,b\n")}), directed)

@@ -91,7 +91,9 @@
 // indices. Every tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are
 // allowed and left alone. Other files of the layout (adj_train.npz) follow from these and are not read.
 // merged.json is there if arrivals were merged into the data: edges to ids that have not arrived yet, and nodes
-// whose class came from a label ([Merged]). schema.json is there if the features were made of named columns, and
+// whose class came from a label ([merged.Ends]). It also says what edges and labels are where they are not plain:
+// weights (the entries of adj_full.npz), types and directions (relations.npz, [P_1 | … | P_R] of [graph.NewRelations]), a
+// task of labels, of numbers (targets.npy, nodes×outputs) or of links. schema.json is there if the features were made of named columns, and
 // columns.json has those columns: name, type and the value of each node. Sparse features are no bag of words then.
 //
 // Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's
@@ -126,7 +128,7 @@
 //	relations.go   types and directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
-//	merged.go      its record of arrivals that were merged; fitted.go: its schema and the columns of the features
+//	described.go   what merged.json says of it; fitted.go: its schema and the columns of the features
 //	npz.go         one archive of NumPy with the whole set
 //	planetoid.go   Planetoid's split, features and graph
 //	ogb.go         OGB's files
@@ -142,6 +144,7 @@
 //	pickle     Python's pickles, without running any of their code
 //	graphsaint the JSON files of GraphSAINT's layout; planetoid, graphland, ogb: the files of
 //	           such sets
+//	merged     what GraphSAINT's layout cannot say: open ends of merged arrivals, what edges and labels are
 //	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

@@ -33,8 +33,8 @@ func (d *Dataset) Fingerprint() string {
 	for _, list := range [][]int32{d.Labels, d.Train, d.Unlabelled, d.Validation, d.Test} {
 		f.Ints(list)
 	}
-	if !d.Merged.empty() { // at the end, so that data without it keep their fingerprint
-		d.Merged.digest(f)
+	if !d.Merged.Empty() { // at the end, so that data without it keep their fingerprint
+		d.Merged.Digest(f)
 	}
 	if d.Relations != nil {
 		f.Matrix(d.Relations)
@@ -68,16 +68,4 @@ func (d *Dataset) Fingerprint() string {
 		}
 	}
 	return f.Sum()
-}
-
-func (m *Merged) digest(f digest.Writer) {
-	f.Size(len(m.Waiting))
-	for _, w := range m.Waiting {
-		f.U32(uint32(w.Node))
-		f.Texts([]string{w.ID})
-		if w.From != "" {
-			f.Texts([]string{w.From})
-		}
-	}
-	f.Ints(m.Labelled)
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"rivulet/dataset/file"
 	"rivulet/dataset/graphsaint"
+	"rivulet/dataset/merged"
 	"rivulet/dataset/numpy"
 	"rivulet/dataset/table"
 	"rivulet/graph"
@@ -33,8 +35,10 @@ const (
 const (
 	idsFile   = "node_ids.json"
 	namesFile = "class_names.json"
-	// mergedFile is there only if arrivals were merged into the data.
+	// mergedFile is there only if arrivals were merged into the data, or if edges are not plain or labels no classes.
 	mergedFile = "merged.json"
+	// The relations of edges with types or directions, and the numbers of a task of numbers.
+	relationsFile, targetsFile = "relations.npz", "targets.npy"
 	// The schema that made the features, and the named columns that it made them of.
 	schemaFile, columnsFile = "schema.json", "columns.json"
 	timesFile               = "times.json"
@@ -46,26 +50,44 @@ const maxJSONBytes = 1 << 30
 // load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: the
 // Dataset that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
 func load(dir string, o table.Settings) (*Dataset, error) {
-	d := &Dataset{}
+	d, said := &Dataset{}, merged.File{}
+	if err := readJSON(dir, mergedFile, &said, func() error { return nil }); err != nil {
+		return nil, err
+	}
+	if said.Weights && o.Weight == "" {
+		o.Weight = arrayOfWeights
+	}
 	err := file.Read(dir, adjFile, file.MaxBytes, func(f *os.File, size int64) (err error) {
 		d.Adj, err = readAdjacency(f, size, file.MaxBytes)
-		if err == nil {
+		if err == nil && said.Relations() == nil {
 			err = d.makeUndirected(o)
+		}
+		if err == nil && said.Weights && d.Adj.Val == nil && !o.DropWeights { // each is 1 now
+			d.Adj.Val = slices.Repeat([]float32{1}, d.Adj.NNZ())
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	classes := func(dir string) error { return d.loadClasses(dir, o.Task) }
-	for _, load := range []func(dir string) error{d.loadFeatures, d.loadRoles, classes, d.loadIDs, d.loadClassNames,
-		d.loadMerged, d.loadTimes, d.loadFitted} {
+	relations := func(dir string) error { return d.loadRelations(dir, said.Relations()) }
+	classes := func(dir string) error { return d.loadClasses(dir, cmp.Or(o.Task, string(said.Task))) }
+	outputs := func(dir string) error { return d.loadOutputs(dir, &said) }
+	ends := func(string) error {
+		d.Merged = said.Open()
+		return inFile(mergedFile, d.Merged.Check(d.IDs, d.Train))
+	}
+	for _, load := range []func(dir string) error{relations, d.loadFeatures, d.loadRoles, classes, d.loadIDs, outputs, ends,
+		d.loadTimes, d.loadFitted} {
 		if err := load(dir); err != nil {
 			return nil, err
 		}
 	}
 	if d.Task == target.Labels {
 		d.checkTrainedLabels()
+	}
+	if d.NodeTypes = said.NodeTypes; d.NodeTypes != nil && d.TypesOf() == nil {
+		return nil, fmt.Errorf("%s has no column %.100q, which names each node's type", columnsFile, d.NodeTypes.Column)
 	}
 	d.Name, err = file.Name(dir)
 	return d, err
@@ -177,7 +199,7 @@ func (d *Dataset) loadClasses(dir, task string) error {
 			nodes []int32
 		}{{"tr", d.Train}, {"va", d.Validation}, {"te", d.Test}} {
 			for _, i := range role.nodes {
-				if d.Labels[i] < 0 {
+				if d.Labels[i] < 0 && task != string(target.Links) {
 					return fmt.Errorf("node %d of role %s has no class", i, role.name)
 				}
 			}

@@ -79,7 +79,7 @@ func TestTypesOfNodesOfTables(t *testing.T) {
 	if err := d.RequireOneType("a trial"); err == nil || !strings.Contains(err.Error(), "which a trial does not read") {
 		t.Error(err)
 	}
-	if err := d.Save(t.TempDir()); err == nil || !strings.Contains(err.Error(), "saving a data set") {
+	if err := d.SaveCSV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "saving as tables") {
 		t.Errorf("saving: %v", err)
 	}
 }

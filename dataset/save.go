@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"archive/zip"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +15,7 @@ import (
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
 	"rivulet/durable"
-	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is
@@ -26,8 +24,9 @@ import (
 // as float64, which holds every float32. Dense features that are a bag of words are refused, because the
 // layout cannot express them.
 //
-// Open ends of arrivals ([Merged]) go into a third file. When Save returns, files and directories are durable: they
-// outlive a crash of the machine.
+// Open ends of arrivals and what edges and labels are ([merged.File]) go into a third file, the types and directions of
+// edges and numbers into one each. When Save returns, files and directories are durable: they outlive a crash of the
+// machine.
 func (d *Dataset) Save(dir string) error { return d.SaveOn(durable.Disk{}, dir) }
 
 // SaveOn is [Dataset.Save] on a disk.
@@ -39,7 +38,7 @@ func (d *Dataset) SaveOn(disk durable.Disk, dir string) error {
 	}
 	if err == nil {
 		err = create(disk, dir, files, adjFile, sparseFile, denseFile, classesFile, rolesFile, idsFile, namesFile, mergedFile,
-			schemaFile, columnsFile, timesFile)
+			schemaFile, columnsFile, timesFile, relationsFile, targetsFile)
 	}
 	if err != nil {
 		return fmt.Errorf("saving data set to %s: %w", dir, err)
@@ -53,7 +52,10 @@ func (d *Dataset) saveable() error {
 		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
-	return cmp.Or(d.RequireOneType("saving a data set"), d.plain())
+	if d.Columns != nil {
+		return errors.New("features have names, of which a schema is to make positions first")
+	}
+	return nil
 }
 
 // create writes the files of a directory, which is created if it is missing, and makes them durable. It is an error if
@@ -91,9 +93,9 @@ func jsonFile(name string, value any) newFile {
 
 // layout returns the files of the data set. The roles come last.
 func (d *Dataset) layout() ([]newFile, error) {
-	files := []newFile{{adjFile, func(w io.Writer) error { return writeCSR(w, d.Adj) }}, {denseFile, d.writeDense}}
+	files := []newFile{{adjFile, func(w io.Writer) error { return numpy.WriteCSR(w, d.Adj) }}, {denseFile, d.writeDense}}
 	if d.X.Sparse != nil {
-		files[1] = newFile{sparseFile, func(w io.Writer) error { return writeCSR(w, d.X.Sparse) }}
+		files[1] = newFile{sparseFile, func(w io.Writer) error { return numpy.WriteCSR(w, d.X.Sparse) }}
 	}
 	if d.Schema != nil {
 		files = append(files, jsonFile(schemaFile, d.Schema))
@@ -118,11 +120,19 @@ func (d *Dataset) layout() ([]newFile, error) {
 			return encoder.Encode(list.names)
 		}})
 	}
-	if !d.Merged.empty() {
-		if err := d.Merged.check(d); err != nil {
+	if f := d.described(); !f.Empty() {
+		if err := f.Check(d.IDs, d.Train); err != nil {
 			return nil, fmt.Errorf("%s: %w", mergedFile, err)
 		}
-		files = append(files, jsonFile(mergedFile, mergedJSON(d.Merged)))
+		files = append(files, jsonFile(mergedFile, f))
+	}
+	if d.By != nil {
+		files = append(files, newFile{relationsFile, func(w io.Writer) error { return numpy.WriteCSR(w, d.Relations) }})
+	}
+	if d.Task == target.Number {
+		files = append(files, newFile{targetsFile, func(w io.Writer) error {
+			return numpy.Write(w, d.Targets.Data, d.Targets.Rows, d.Targets.Cols)
+		}})
 	}
 	if d.Times != nil {
 		files = append(files, jsonFile(timesFile, d.Times))
@@ -139,43 +149,7 @@ func (d *Dataset) writeDense(w io.Writer) error {
 	return numpy.Write(w, wide, d.X.Rows(), d.X.Cols())
 }
 
-// writeCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.
-func writeCSR(w io.Writer, m *graph.CSR) error {
-	values := m.Val
-	if values == nil {
-		values = make([]float32, m.NNZ())
-		for k := range values {
-			values[k] = 1
-		}
-	}
-	indptr := make([]int64, len(m.RowPtr))
-	for k, v := range m.RowPtr {
-		indptr[k] = int64(v)
-	}
-	z := zip.NewWriter(w)
-	for _, entry := range []struct {
-		name  string
-		value any
-		shape []int
-	}{
-		{"indices", m.ColIdx, []int{m.NNZ()}},
-		{"indptr", indptr, []int{len(indptr)}},
-		{"format", "csr", nil},
-		{"shape", []int64{int64(m.Rows), int64(m.Cols)}, []int{2}},
-		{"data", values, []int{len(values)}},
-	} {
-		out, err := z.Create(entry.name + ".npy")
-		if err == nil {
-			err = numpy.Write(out, entry.value, entry.shape...)
-		}
-		if err != nil {
-			return fmt.Errorf("array %s: %w", entry.name, err)
-		}
-	}
-	return z.Close()
-}
-
-// writeClassMap writes the nodes in order; a node without a class is left out.
+// writeClassMap writes the nodes in order, of labels a list of 0 and 1 each; a node without a class is left out.
 func (d *Dataset) writeClassMap(w io.Writer) error {
 	out := []byte{'{'}
 	for i, c := range d.Labels {
@@ -185,7 +159,12 @@ func (d *Dataset) writeClassMap(w io.Writer) error {
 		if len(out) > 1 {
 			out = append(out, ", "...)
 		}
-		out = fmt.Appendf(out, "%q: %d", strconv.Itoa(i), c)
+		if out = fmt.Appendf(out, "%q: ", strconv.Itoa(i)); d.Task == target.Labels {
+			flags, _ := json.Marshal(d.Targets.Row(i)) // numbers 0 and 1
+			out = append(out, flags...)
+		} else {
+			out = strconv.AppendInt(out, int64(c), 10)
+		}
 	}
 	_, err := w.Write(append(out, "}\n"...))
 	return err
@@ -197,5 +176,5 @@ func (d *Dataset) writeRoles(w io.Writer) error {
 		Validation []int32 `json:"va"`
 		Test       []int32 `json:"te"`
 		Unlabelled []int32 `json:"un,omitempty"`
-	}{d.Train, d.Validation, d.Test, d.Unlabelled})
+	}{append([]int32{}, d.Train...), append([]int32{}, d.Validation...), append([]int32{}, d.Test...), d.Unlabelled})
 }

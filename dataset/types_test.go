@@ -92,7 +92,7 @@ func TestTypesRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	require(d.Save(t.TempDir()+"/saved"), "types")
+	require(d.SaveCSV(t.TempDir()+"/saved"), "types")
 	require(d.RequirePlain("growth"), "types", "growth", "--edge-type")
 	s, ok, err := OpenStream(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 		"edges.csv": []byte(typedEdges)}), OpenOptions{Tables: table.Settings{EdgeType: "kind"}})

@@ -44,7 +44,7 @@ func (d *Dataset) plain() error {
 	if d.By != nil {
 		return errors.New("edges have types or directions, which would be lost")
 	}
-	return d.Task.Require("saving a data set")
+	return cmp.Or(d.RequireOneType("saving as tables"), d.Task.Require("saving as tables"))
 }
 
 // keepWeights makes a read adjacency matrix the data's, with its weights.

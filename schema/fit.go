@@ -26,9 +26,9 @@ type FitOptions struct {
 
 // Types are the types of nodes that a table has.
 type Types struct {
-	Column   string            // names each node's type
-	Arriving []string          // the types that arrivals may have
-	Of       map[string]string // the type whose nodes have a column, by the column's name
+	Column   string            `json:"column"`   // names each node's type
+	Arriving []string          `json:"arriving"` // the types that arrivals may have
+	Of       map[string]string `json:"of"`       // the type whose nodes have a column, by the column's name
 }
 
 // Defaults of [FitOptions].

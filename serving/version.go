@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -135,15 +136,19 @@ func (v *Version) Bins() *graph.Bins {
 }
 
 // Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
-// these are all 1 if there are none. Where edges have relations each edge has all of those that lead from the arrivals,
-// or of those that lead to them where these bring no others.
+// these are all 1 if there are none. Where edges have relations and a row does not say its own, its edge has all that lead
+// from the arrivals, or that lead to them where these bring no others.
 func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
 	of, columns := new(attach.Attacher), v.SyntheticNodes()
 	if v.bins.ByRelation() {
 		all := v.bins.Leading()
 		var relations [][]uint32
 		for _, rows := range neighbours {
-			relations = append(relations, slices.Repeat([]uint32{all}, len(rows)))
+			of := make([]uint32, len(rows))
+			for k := range rows {
+				of[k] = cmp.Or(rows[k].Relations, all)
+			}
+			relations = append(relations, of)
 		}
 		neighbours, columns = of.Relate(neighbours, relations, columns), columns*v.bins.Len()
 	}

@@ -135,7 +135,7 @@ func TestLinksRefused(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if err := d.Save(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the task is links") {
+	if err := d.SaveCSV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the task is links") {
 		t.Errorf("saved without its task: %v", err)
 	}
 }

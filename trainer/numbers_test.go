@@ -156,7 +156,7 @@ func TestNumbersRefused(t *testing.T) {
 	if err := d.RequirePlain("the study of growth"); err == nil {
 		t.Error("a study of classes takes numbers")
 	}
-	if err := d.Save(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the task is number") {
+	if err := d.SaveCSV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the task is number") {
 		t.Errorf("saved without its numbers: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/features"
@@ -225,7 +226,9 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 	}
 	o.Nodes, o.Preprocess, o.Seed = m.SyntheticNodes, m.Preprocess.Kind, m.Seed
 	if o.Method == MethodSolved && m.Mapping.MaxPerRow > 0 {
-		o.Entries = m.Mapping.MaxPerRow
+		if o.Entries = m.Mapping.MaxPerRow; m.Task == target.Links { // whose rows have twice as many
+			o.Entries = (o.Entries + 1) / 2
+		}
 	}
 	o.Indicators = m.Mapping.Indicators
 	o.Means, o.Spread = m.HasMeans(), m.HasSpread()

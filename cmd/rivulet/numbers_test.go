@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,18 +12,33 @@ import (
 
 // Commands that know only classes refuse numbers by name, before they send anything; replay sends arrivals of numbers.
 func TestNumbersAreRefusedByPrograms(t *testing.T) {
-	refusedByPrograms(t, "number", "label: age\n")
+	dir := refusedByPrograms(t, "number", "label: age\n")
+	labels := filepath.Join(dir, "labels.jsonl")
+	if _, err := harness.Execute(root(), "replay", "--out", filepath.Join(dir, "arrivals.jsonl"), "--limit", "3",
+		"--labels", labels, "--data", dir); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(labels); err != nil ||
+		len(regexp.MustCompile(`"class_name":"[0-9]+"`).FindAll(text, -1)) != 3 {
+		t.Errorf("numbers as labels: %v\n%s", err, text)
+	}
 }
 
 // The same commands refuse links by name.
 func TestLinksAreRefusedByPrograms(t *testing.T) {
-	refusedByPrograms(t, "links", "candidates: country=NL\n")
+	dir := refusedByPrograms(t, "links", "candidates: country=NL\n")
+	labels := filepath.Join(dir, "labels.jsonl")
+	_, err := harness.Execute(root(), "replay", "--out", "-", "--labels", labels, "--data", dir)
+	if _, missing := os.Stat(labels); err == nil || missing == nil ||
+		!strings.Contains(err.Error(), "sending labels (--labels) is for classes") {
+		t.Errorf("error %v; labels are written: %t", err, missing == nil)
+	}
 }
 
 // refusedByPrograms checks that commands which do not know a task refuse it, and that replay sends its arrivals.
-func refusedByPrograms(t *testing.T, task, more string) {
+func refusedByPrograms(t *testing.T, task, more string) (dir string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +47,10 @@ func refusedByPrograms(t *testing.T, task, more string) {
 	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	labels := filepath.Join(dir, "labels.jsonl")
 	for line, want := range map[string]string{
-		"demo --data " + dir:                                   "the demonstration",
-		"demo --grow --data " + dir:                            "the demonstration",
-		"demo --prequential --data " + dir:                     "evaluation in order",
-		"replay --out - --labels " + labels + " --data " + dir: "sending labels (--labels)",
+		"demo --data " + dir:               "the demonstration",
+		"demo --grow --data " + dir:        "the demonstration",
+		"demo --prequential --data " + dir: "evaluation in order",
 	} {
 		out, err := harness.Execute(root(), strings.Fields(line)...)
 		if want = "the task is " + task + ", and " + want + " is for classes "; err == nil ||
@@ -44,11 +58,9 @@ func refusedByPrograms(t *testing.T, task, more string) {
 			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
 		}
 	}
-	if _, err := os.Stat(labels); err == nil {
-		t.Error("labels are written")
-	}
 	out, err := harness.Execute(root(), "replay", "--out", "-", "--limit", "3", "--data", dir)
 	if err != nil || strings.Count(out, `"id":`) != 3 || strings.Contains(out, `"age"`) == (task == "number") {
 		t.Errorf("arrivals: error %v\n%s", err, out)
 	}
+	return dir
 }

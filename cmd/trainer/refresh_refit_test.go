@@ -149,7 +149,7 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 			t.Errorf("%s: the plans are %q", name, plans(refit))
 		}
 		decoder := consumer.NewDecoder(form.Reader{}, limits.Limits{})
-		decoder.ByName(refit.Schema)
+		decoder.Reads(refit.Schema, nil)
 		a := arrivals[0]
 		value, err := json.Codec{}.AppendArrival(nil, &a)
 		expect.OK(t, err)

@@ -1,6 +1,7 @@
 package numpy
 
 import (
+	"archive/zip"
 	"bufio"
 	"encoding/binary"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	"codeberg.org/sbinet/npyio/npy"
+
+	"rivulet/graph"
 )
 
 // Write writes an array in version 1.0 of the npy format. Values are a slice of int32, int64, float32 or float64, or a
@@ -43,4 +46,40 @@ func Write(w io.Writer, values any, shape ...int) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// WriteCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.
+func WriteCSR(w io.Writer, m *graph.CSR) error {
+	values := m.Val
+	if values == nil {
+		values = make([]float32, m.NNZ())
+		for k := range values {
+			values[k] = 1
+		}
+	}
+	indptr := make([]int64, len(m.RowPtr))
+	for k, v := range m.RowPtr {
+		indptr[k] = int64(v)
+	}
+	z := zip.NewWriter(w)
+	for _, entry := range []struct {
+		name  string
+		value any
+		shape []int
+	}{
+		{"indices", m.ColIdx, []int{m.NNZ()}},
+		{"indptr", indptr, []int{len(indptr)}},
+		{"format", "csr", nil},
+		{"shape", []int64{int64(m.Rows), int64(m.Cols)}, []int{2}},
+		{"data", values, []int{len(values)}},
+	} {
+		out, err := z.Create(entry.name + ".npy")
+		if err == nil {
+			err = Write(out, entry.value, entry.shape...)
+		}
+		if err != nil {
+			return fmt.Errorf("array %s: %w", entry.name, err)
+		}
+	}
+	return z.Close()
 }

@@ -58,6 +58,27 @@ func New(ids []string, vectors *graph.Dense) *Index {
 // Len returns the number of candidates.
 func (x *Index) Len() int { return len(x.ids) }
 
+// Vectors returns the vectors of candidates, given by their ids, a row each; zeros of an id that is no candidate.
+func (x *Index) Vectors(ids []string) *graph.Dense {
+	place := make(map[string]int, len(x.ids))
+	for c, id := range x.ids {
+		place[id] = c
+	}
+	out := graph.NewDense(len(ids), x.width)
+	for i, id := range ids {
+		if c, is := place[id]; is {
+			block := x.blocks[c/blockSize]
+			for k := range x.width {
+				out.Row(i)[k] = block[k*(len(block)/x.width)+c%blockSize]
+			}
+		}
+	}
+	return out
+}
+
+// IDs returns the ids of all candidates, which must not be changed.
+func (x *Index) IDs() []string { return x.ids }
+
 // ID returns the id of a candidate.
 func (x *Index) ID(candidate int) string { return x.ids[candidate] }
 

@@ -20,7 +20,7 @@ var capabilities = map[string][]Task{
 	Probabilities: {Labels},
 	Avro:          {Labels}, // in top, as the schema has no field for them
 	LabelsTopic:   {Labels},
-	SendLabels:    {Labels},
+	SendLabels:    {Labels, Number},
 
 	"--top-k":         {Labels, Links},
 	"--probabilities": {Labels},

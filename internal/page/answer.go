@@ -185,7 +185,7 @@ func (p *Page) written(ctx context.Context, rec *kafka.Record) json.RawMessage {
 	defer cancel()
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	p.o.Decoder.ByName(v.Schema())
+	p.o.Decoder.Reads(v.Schema(), nil)
 	a, _, err := p.o.Decoder.Arrival(ctx, rec, v.Features())
 	if err != nil {
 		return nil

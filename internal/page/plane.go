@@ -206,7 +206,7 @@ func (p *Page) light(ctx context.Context) {
 			if !chance.takes(at.Partition, at.Offset) {
 				continue
 			}
-			decoder.ByName(v.Schema())
+			decoder.Reads(v.Schema(), nil)
 			a, _, err := decoder.Arrival(ctx, &records[k], v.Features())
 			if err != nil {
 				continue // a dead letter, or no arrival

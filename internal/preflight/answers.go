@@ -131,7 +131,7 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l limits.Limits, r *ref
 func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
 	l limits.Limits) error {
 	decoder := consumer.NewDecoder(form.Reader{}, l)
-	decoder.ByName(version.Schema())
+	decoder.Reads(version.Schema(), nil)
 	taken, err := decoder.Arrivals(ctx, records, version.Features())
 	if err != nil {
 		return err

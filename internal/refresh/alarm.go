@@ -13,6 +13,11 @@ import (
 // is due. Without [Refresher.Bounds] it always is. It is, too, without an artifact that could be judged, as before the
 // first one, and where something is to be forgotten.
 func (r *Refresher) judge(ctx context.Context, round *Round) (due bool, err error) {
+	if d := round.grown.data(); r.Bounds != nil && d != nil {
+		if err := d.RequirePlain("a refresh by alarms (--if-needed)"); err != nil {
+			return false, err
+		}
+	}
 	dir := r.Current
 	if dir == "" {
 		dir = r.Graph.Artifact()

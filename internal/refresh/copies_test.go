@@ -16,6 +16,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/schema"
+	"rivulet/trainer/prequential"
 )
 
 // pair is a–b, which train and validate, and c, which tests.
@@ -26,27 +27,26 @@ func pair() *dataset.Dataset {
 		Labels: []int32{0, 0, 0}, Classes: []string{"one"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}}
 }
 
-// A refresh does not add arrivals to a graph with weights, and says so.
-func TestWeightsOfEdgesAreRefused(t *testing.T) {
-	d := pair()
-	d.Adj.Val = []float32{2, 2}
-	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges with weights") {
-		t.Errorf("error %v", err)
-	}
-	d = pair()
-	d.Relate(&graph.Bins{Directed: true}, d.Adj)
-	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "edges have directions") {
-		t.Errorf("error %v", err)
-	}
-	d = pair()
-	d.Task = target.Number
-	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "a refresh is for classes only") {
-		t.Errorf("numbers: error %v", err)
-	}
-	d = pair()
-	d.NodeTypes = &schema.Types{}
-	if _, err := NewGraph("", d); err == nil || !strings.Contains(err.Error(), "nodes are of several types") {
-		t.Errorf("types of nodes: error %v", err)
+// Alarms about a graph with weights, directions, types of nodes or another task than classes are refused by name: the
+// figures that raise them are those of plain graphs.
+func TestAlarmsAreOfPlainGraphs(t *testing.T) {
+	for want, change := range map[string]func(d *dataset.Dataset){
+		"edges have weights":    func(d *dataset.Dataset) { d.Adj.Val = []float32{2, 2} },
+		"edges have directions": func(d *dataset.Dataset) { d.Relate(&graph.Bins{Directed: true}, d.Adj) },
+		"is for classes only":   func(d *dataset.Dataset) { d.Task = target.Number },
+		"nodes are of several":  func(d *dataset.Dataset) { d.NodeTypes = &schema.Types{} },
+	} {
+		d := pair()
+		change(d)
+		g, err := NewGraph("", d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Refresher{Graph: g, Bounds: &prequential.Bounds{}}
+		if _, err := r.judge(t.Context(), &Round{grown: g}); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "--if-needed") {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 }
 

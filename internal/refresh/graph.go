@@ -61,14 +61,6 @@ func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 	if merge.Stored(dir) { // d lacks parts that the tables leave open
 		return OpenTables(dir, true)
 	}
-	if d.Adj.Val != nil {
-		return nil, fmt.Errorf("%s has edges with weights, to which a refresh does not add arrivals yet: put the arrivals "+
-			"into the tables and train anew, or give --drop-weights, which reads each as 1", d.Name)
-	}
-	if err := errors.Join(d.RequireNoRelations("a refresh"), d.RequireOneType("a refresh"),
-		d.Task.Require("a refresh")); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name, err)
-	}
 	return New(dir, &merge.Data{Dataset: d})
 }
 

@@ -40,6 +40,7 @@ type intake struct {
 func (r *Refresher) newIntake(m *merge.Merger) *intake {
 	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.Features()}
 	in.decoder.LookUp(r.Features, retry.Patience{Logger: r.Log})
+	in.decoder.Reads(nil, m.Relations())
 	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
 	return in
 }
@@ -122,7 +123,7 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 	if s != nil && in.r.Forms.Mapping != nil {
 		s = s.WithOptional(in.r.Forms.Mapping.Optional)
 	}
-	in.decoder.ByName(s)
+	in.decoder.Reads(s, in.m.Relations())
 	return in.decoder.Arrivals(ctx, in.held, in.features)
 }
 

@@ -310,21 +310,24 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	if err != nil {
 		return err
 	}
-	before, err := o.positions(nodes, was)
+	questions, err := ask(nodes, is, was)
 	if err != nil {
 		return err
 	}
 	if o.grown.data() == nil {
 		batch = max(batch, len(nodes.Validation)) // rows of M are looked up at once
 	}
-	now, err := accuracy(ctx, nodes, is, batch)
+	now, err := questions.score(ctx, is, batch)
 	if err != nil {
 		return err
 	}
 	if o.Report.Accuracy = &now; was == nil {
 		return nil
 	}
-	earlier, err := accuracy(ctx, before, was, batch)
+	if questions.nodes, err = o.positions(questions.nodes, was); err != nil {
+		return err
+	}
+	earlier, err := questions.score(ctx, was, batch)
 	if err != nil {
 		return fmt.Errorf("the artifact that answers now: %w", err)
 	}

@@ -3,16 +3,21 @@ package refresh
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/links"
 )
 
 // lookupTimeout bounds one request for rows of M.
@@ -138,20 +143,60 @@ func (r *Refresher) current(ctx context.Context, client mapping.Client,
 // worse than the one that serves.
 const MaxDrop = 1.0
 
-// accuracy returns the accuracy in percent of a version, as it is served, on the validation nodes of a data set, each
-// on its own, as if they arrived now. Their neighbours are known as far as the version has rows for their ids, so
-// versions of a graph before and after growth can be compared on the same nodes. It is an error if the version is for
-// other features or classes than the data's.
-func accuracy(ctx context.Context, d *dataset.Dataset, served *serving.Version, size int) (float64, error) {
+// questions are the validation nodes on which versions are compared.
+type questions struct {
+	nodes *dataset.Dataset
+	// links are the edges of a task of links that were held out; nil: the task is another one.
+	links func(vectors *graph.Dense) *eval.Queries
+	// candidates are the ids of the candidates that all versions have, of a task of links.
+	candidates []string
+}
+
+// ask returns questions of a data set to versions, which may be nil. The links that are held out are the same in each
+// round.
+func ask(d *dataset.Dataset, versions ...*serving.Version) (q *questions, err error) {
+	q = &questions{nodes: d}
+	if d.Task != target.Links {
+		return q, nil
+	}
+	counts := map[string]int{}
+	versions = slices.DeleteFunc(versions, func(v *serving.Version) bool { return v == nil || v.Candidates() == nil })
+	for _, v := range versions {
+		for _, id := range v.Candidates().IDs() {
+			if counts[id]++; counts[id] == len(versions) {
+				q.candidates = append(q.candidates, id)
+			}
+		}
+	}
+	q.nodes, q.links, err = links.Ask(d, q.candidates, mathrand.New(mathrand.NewPCG(1, 1)))
+	return q, err
+}
+
+// score returns the figure in percent by which a version is judged, as it is served: the accuracy of classes, or the one
+// of [eval.Answer.Score] for another task. It answers the validation nodes each on its own, as if they arrived now. Their
+// neighbours are known as far as the version has rows for their ids, so versions of a graph before and after growth can
+// be compared on the same nodes. It is an error if the version is for other features, edges or classes than the data's.
+func (q *questions) score(ctx context.Context, served *serving.Version, size int) (float64, error) {
+	d := q.nodes
 	if got, want := served.Features(), d.X.Cols(); got != want {
 		return 0, fmt.Errorf("the artifact is for %d features, the data have %d", got, want)
 	}
-	if got := served.Classes(); !slices.Equal(got, d.Classes) {
-		return 0, fmt.Errorf("the artifact's classes are %q, those of the data %q", got, d.Classes)
+	if got := served.Task(); got != d.Task {
+		return 0, fmt.Errorf("the artifact's task is %s, that of the data %s", got, d.Task)
+	}
+	if got := served.Classes(); d.Task != target.Links && !slices.Equal(got, d.Classes) {
+		return 0, fmt.Errorf("the artifact's %s are %q, those of the data %q", d.Task.Outputs(), got, d.Classes)
+	}
+	if got := served.Bins(); got.ByRelation() != (d.By != nil) || d.By != nil &&
+		(!slices.Equal(got.Types, d.By.Types) || got.Directed != d.By.Directed) {
+		return 0, errors.New("the artifact reads other types or directions of edges than the data have")
 	}
 	set, err := eval.LookUp(ctx, d, served, d.Validation, size, false)
 	if err != nil {
 		return 0, fmt.Errorf("attaching validation nodes: %w", err)
 	}
-	return eval.Run(served, set).Accuracy(set), ctx.Err()
+	if q.links != nil {
+		set.Queries = q.links(served.Candidates().Vectors(q.candidates))
+	}
+	return eval.Run(served, set).Score(set), ctx.Err()
 }

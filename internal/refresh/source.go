@@ -13,6 +13,7 @@ import (
 	"rivulet/consumer/schemas"
 	"rivulet/event"
 	"rivulet/event/form"
+	"rivulet/infer/target"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/trainer/merge"
@@ -82,13 +83,21 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		unknown := 0
 		for _, word := range slices.Sorted(maps.Keys(m.Report.UnknownClass)) {
 			unknown += m.Report.UnknownClass[word]
-			refused.add(fmt.Errorf("the data have no class %s", word))
+			refused.add(r.noLabel(word))
 		}
 		refused.n = max(refused.n, unknown)
 		err = r.useless(r.Labels, "labels", m.Report.Labels-unknown, refused,
 			`want {"id": "n1", "class_name": "a"} with the name of a class, or "class" with its index`)
 	}
 	return next, err
+}
+
+// noLabel returns the error of a label that no node of the graph could have.
+func (r *Refresher) noLabel(word string) error {
+	if d := r.Graph.data(); d != nil && d.Task != target.Classes {
+		return fmt.Errorf("%s is none of task %s", word, d.Task)
+	}
+	return fmt.Errorf("the data have no class %s", word)
 }
 
 const wantArrival = `want {"id": "n1", "features": […], "edges": […]}, or input.mapping for another shape`

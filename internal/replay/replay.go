@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,12 +57,19 @@ func Labels(d *dataset.Dataset, nodes []int32, at time.Time) []event.Label {
 	return labels
 }
 
-// labelName is the name of a node's class, or of a task of labels their names as one text.
+// labelName is the name of a node's class, or of a task of labels their names as one text, or of numbers these.
 func labelName(d *dataset.Dataset, node int32) string {
-	if d.Task != target.Labels {
-		return d.Classes[d.Labels[node]]
-	}
 	var names []string
+	switch d.Task {
+	case target.Number:
+		for _, v := range d.Targets.Row(int(node)) {
+			names = append(names, strconv.FormatFloat(float64(v), 'g', -1, 32))
+		}
+		return strings.Join(names, target.Mark)
+	case target.Classes, target.Links:
+		return d.Classes[d.Labels[node]]
+	case target.Labels:
+	}
 	for k, has := range d.Targets.Row(int(node)) {
 		if has != 0 {
 			names = append(names, d.Classes[k])

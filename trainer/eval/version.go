@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"rivulet/dataset"
 	"rivulet/infer/attach"
@@ -14,26 +15,32 @@ type Version interface {
 	Predictor
 	// Rows sets rows[i] to the row of ids[i], the zero row for an unknown id.
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
-	// Attach attaches arrivals by the rows of their neighbours; weights are those of the edges to these.
+	// Attach attaches arrivals by the rows of their neighbours, with the relations of the edges to these where edges have
+	// relations; weights are those of the edges.
 	Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32)
 }
 
 // LookUp attaches nodes of a data set to a version, each on its own, in batches of at most size nodes. Neighbours are
 // known whose ids have a row in the version. With past only those count that stand before the node in the data set.
 func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, size int, past bool) (*Set, error) {
-	s := &Set{}
+	s := &Set{Task: d.Task}
 	for _, batch := range dataset.Batches(nodes, size) {
 		var ids []string
 		ends := make([]int, len(batch)) // of each node's neighbours in ids
 		weights := make([][]float32, len(batch))
+		var of []uint32
 		for k, i := range batch {
 			cols, vals := d.Adj.Row(int(i))
+			relations := relationsOf(d, int(i), cols)
 			for p, j := range cols {
-				if past && j >= i {
+				if past && j >= i || relations != nil && relations[p] == 0 {
 					continue
 				}
 				if ids = append(ids, d.IDs[j]); vals != nil {
 					weights[k] = append(weights[k], vals[p])
+				}
+				if relations != nil {
+					of = append(of, relations[p])
 				}
 			}
 			ends[k] = len(ids)
@@ -44,6 +51,9 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 				return nil, fmt.Errorf("reading the rows of M of %d neighbours: %w", len(ids), err)
 			}
 		}
+		for k := range of {
+			rows[k].Relations = of[k]
+		}
 		neighbours := make([][]attach.Row, len(batch))
 		start := 0
 		for k, end := range ends {
@@ -52,6 +62,28 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 		b := &attach.Batch{X: d.X.Take(batch)}
 		v.Attach(b, neighbours, weights)
 		s.Batches, s.Labels = append(s.Batches, b), append(s.Labels, LabelsOf(d, batch))
+		if d.Targets != nil {
+			s.Targets = append(s.Targets, d.Targets.Take(batch))
+		}
 	}
 	return s, ctx.Err()
+}
+
+// relationsOf returns the relations, as bits, of a node's edges to its neighbours, cols, as an arrival brings them, 0
+// of an edge that it does not bring; nil: edges have none.
+func relationsOf(d *dataset.Dataset, node int, cols []int32) []uint32 {
+	if d.By == nil {
+		return nil
+	}
+	of := make([]uint32, len(cols))
+	for r, blocks := range d.Relations.ByRelation(node, d.Nodes()) {
+		if d.By.Arriving != 0 && d.By.Leading()>>r&1 == 0 {
+			continue
+		}
+		for _, c := range blocks {
+			k, _ := slices.BinarySearch(cols, c-int32(r*d.Nodes()))
+			of[k] |= 1 << r
+		}
+	}
+	return of
 }

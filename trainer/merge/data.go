@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -44,10 +45,18 @@ func (d *Data) Save(disk durable.Disk, dir string, more func(dir, fingerprint st
 	})
 }
 
-func (d *Data) classes() []string        { return d.Classes }
+func (d *Data) form() form               { return form{weighted: d.Adj.Val != nil, by: d.By} }
 func (d *Data) columns() []schema.Column { return d.Values }
 func (d *Data) rows() int64              { return int64(len(d.IDs)) }
-func (d *Data) withoutRole() bool        { return true }
+
+func (d *Data) typed() bool { return d.NodeTypes != nil }
+
+func (d *Data) answers() *answers {
+	a, _ := answersOf(d.Dataset)
+	return a
+}
+
+func (d *Data) withoutRole() bool { return true }
 
 func (d *Data) roles() []Role {
 	roles := make([]Role, len(d.IDs))
@@ -62,27 +71,21 @@ func (d *Data) roles() []Role {
 	return roles
 }
 
-func (d *Data) eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error {
+func (d *Data) eachNode(ctx context.Context, use func(id string, role Role, answer int32) error) error {
+	_, answers := answersOf(d.Dataset)
 	for i, role := range d.roles() {
-		if err := errors.Join(every(ctx, int64(i)), use(d.IDs[i], role, d.Labels[i])); err != nil {
+		if err := errors.Join(every(ctx, int64(i)), use(d.IDs[i], role, answers[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *Data) eachEdge(ctx context.Context, use func(source, target string) error) error {
+func (d *Data) eachEdge(ctx context.Context, use func(source, target string, p property) error) error {
+	of := d.form()
 	for i := range d.Adj.Rows {
-		cols, _ := d.Adj.Row(i)
-		for _, j := range cols {
-			if int(j) < i {
-				continue // its other entry
-			}
-			if err := use(d.IDs[i], d.IDs[j]); err != nil {
-				return err
-			}
-		}
-		if err := every(ctx, int64(i)); err != nil {
+		err := of.eachEdge(d.Dataset, i, func(j int32, p property) error { return use(d.IDs[i], d.IDs[j], p) })
+		if err := errors.Join(err, every(ctx, int64(i))); err != nil {
 			return err
 		}
 	}
@@ -98,13 +101,15 @@ func (d *Data) eachLabelled(use func(id string) error) error {
 	return nil
 }
 
-func (d *Data) eachWaiting(use func(node, id string) error) error {
-	for _, w := range d.Merged.Waiting {
+func (d *Data) eachWaiting(use func(node, id string, p property) error) error {
+	of := d.form()
+	for k := range d.Merged.Waiting {
+		w := &d.Merged.Waiting[k]
 		node := w.From
 		if w.Node >= 0 {
 			node = d.IDs[w.Node]
 		}
-		if err := use(node, w.ID); err != nil {
+		if err := use(node, w.ID, of.ofWaiting(w)); err != nil {
 			return err
 		}
 	}
@@ -124,7 +129,8 @@ func (d *Data) grow(g *growth) (Graph, error) {
 	out := &assembly{growth: g, old: d.Dataset, index: make(map[string]int32, len(d.IDs)),
 		source: make([]*event.Features, len(d.IDs))}
 	out.d = &dataset.Dataset{Name: d.Dataset.Name, IDs: slices.Clone(d.IDs), Labels: slices.Clone(d.Labels),
-		Classes:    d.Classes,
+		Classes: d.Classes, Task: d.Task, Targets: longer(d.Targets, len(d.IDs)), Candidates: slices.Clone(d.Candidates),
+		NodeTypes: d.NodeTypes, Dropped: d.Dropped,
 		Validation: d.Validation, Test: d.Test, BagOfWords: d.BagOfWords, Notes: d.Notes}
 	for i, id := range d.IDs {
 		if _, gone := g.forgotten[id]; !gone { // an arrival with its id is another node
@@ -162,25 +168,15 @@ func (g *assembly) nodes(roles []Role) error {
 		if _, gone := g.forgotten[g.d.IDs[i]]; gone {
 			roles[i] = None
 		} else if changed && is.role != None {
-			roles[i], g.d.Labels[i] = is.role, is.class
+			roles[i] = is.role
+			g.answers.set(g.d, i, is.class)
 		}
 	}
-	err := g.eachJoin(func(a *arrival, f event.Features, is decision) error {
-		i, known := g.index[a.id] // a node in no role
-		if !known {
-			i = int32(len(g.d.IDs))
-			g.index[a.id] = i
-			g.d.IDs, g.d.Labels = append(g.d.IDs, a.id), append(g.d.Labels, -1)
-			g.source, roles = append(g.source, nil), append(roles, None)
-		}
-		g.source[i], roles[i], g.d.Labels[i] = &f, is.role, is.class
-		return nil
-	})
-	if err != nil {
+	if err := g.arrive(&roles); err != nil {
 		return err
 	}
 	for i, role := range roles {
-		switch role {
+		switch g.answers.role(role) {
 		case Train:
 			g.d.Train = append(g.d.Train, int32(i))
 		case Unlabelled:
@@ -188,7 +184,7 @@ func (g *assembly) nodes(roles []Role) error {
 		case None, HeldOut:
 		}
 	}
-	err = g.labelled.Each(0, func(r *spill.Record) error {
+	err := g.labelled.Each(0, func(r *spill.Record) error {
 		g.d.Merged.Labelled = append(g.d.Merged.Labelled, g.index[r.NextText()])
 		return nil
 	})
@@ -196,36 +192,111 @@ func (g *assembly) nodes(roles []Role) error {
 	return err
 }
 
+// arrive adds the arrivals that join T.
+func (g *assembly) arrive(roles *[]Role) error {
+	all := map[int32]int32{} // answers of nodes
+	err := g.eachJoin(func(a *arrival, f event.Features, is decision) error {
+		i, known := g.index[a.id] // a node in no role
+		if !known {
+			i = int32(len(g.d.IDs))
+			g.index[a.id] = i
+			g.d.IDs, g.d.Labels = append(g.d.IDs, a.id), append(g.d.Labels, -1)
+			g.source, *roles = append(g.source, nil), append(*roles, None)
+			if g.d.Candidates != nil {
+				g.d.Candidates = append(g.d.Candidates, false)
+			}
+		}
+		g.source[i], (*roles)[i], all[i] = &f, is.role, is.class
+		return nil
+	})
+	g.d.Targets = longer(g.d.Targets, len(g.d.IDs))
+	for i, answer := range all {
+		g.answers.set(g.d, int(i), answer)
+	}
+	return err
+}
+
 // edges merges the new edges with the data's: symmetric, columns ascending, each once.
 func (g *assembly) edges() error {
 	old, n := g.old.Adj, len(g.d.IDs)
-	more := make([][]int32, n) // new neighbours of each node
-	err := g.eachPair(func(low, high string, _ bool) error {
-		i, j := g.index[low], g.index[high]
-		more[i], more[j] = append(more[i], j), append(more[j], i)
+	more := make([][]link, n) // new neighbours of each node
+	err := g.eachPair(func(p *pair) error {
+		if !p.heavier {
+			g.Report.Edges++
+		}
+		i, j := g.index[p.low], g.index[p.high]
+		more[i], more[j] = append(more[i], link{j, p.of}), append(more[j], link{i, g.form.turned(p.of)})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, old.NNZ())}
-	for i := range n {
-		start := len(adj.ColIdx)
-		if i < old.Rows {
-			cols, _ := old.Row(i)
-			adj.ColIdx = append(adj.ColIdx, cols...)
-		}
-		adj.ColIdx = append(adj.ColIdx, more[i]...)
-		slices.Sort(adj.ColIdx[start:])
-		adj.ColIdx = adj.ColIdx[:start+len(slices.Compact(adj.ColIdx[start:]))]
-		adj.RowPtr[i+1] = len(adj.ColIdx)
+	g.d.Adj = joined(old, g.form.weighted, more, g.form.ofWeight)
+	if g.form.by != nil {
+		g.relate(more)
 	}
-	g.Report.Edges = (adj.NNZ() - old.NNZ()) / 2
-	g.d.Adj = adj
-	return g.eachUnmatched(func(node, id string) error {
-		g.d.Merged.Waiting = append(g.d.Merged.Waiting, dataset.WaitingEdge(g.index, node, id))
+	return g.eachUnmatched(func(node, id string, p property) error {
+		g.d.Merged.Waiting = append(g.d.Merged.Waiting, g.form.waiting(g.index, node, id, p))
 		return nil
 	})
+}
+
+// link is an edge of a node.
+type link struct {
+	to int32
+	of property
+}
+
+// joined returns a matrix with more entries: columns ascending, each once, with its largest weight.
+func joined(old *graph.CSR, weighted bool, more [][]link, weight func(property) float32) *graph.CSR {
+	n := len(more)
+	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, old.NNZ())}
+	if weighted {
+		adj.Val = make([]float32, 0, old.NNZ()) // edges have weights, also if each is 1 now
+	}
+	for i, of := range more {
+		row := make([]graph.Edge, 0, len(of))
+		if i < old.Rows {
+			cols, vals := old.Row(i)
+			for k, j := range cols {
+				if row = append(row, graph.Edge{Col: j, Val: 1}); vals != nil {
+					row[k].Val = vals[k]
+				}
+			}
+		}
+		for _, l := range of {
+			row = append(row, graph.Edge{Col: l.to, Val: weight(l.of)})
+		}
+		slices.SortFunc(row, func(a, b graph.Edge) int {
+			return cmp.Or(cmp.Compare(a.Col, b.Col), cmp.Compare(b.Val, a.Val))
+		})
+		for _, e := range slices.CompactFunc(row, func(a, b graph.Edge) bool { return a.Col == b.Col }) {
+			if adj.ColIdx = append(adj.ColIdx, e.Col); weighted {
+				adj.Val = append(adj.Val, e.Val)
+			}
+		}
+		adj.RowPtr[i+1] = len(adj.ColIdx)
+	}
+	return adj
+}
+
+// relate sets the edges by their types and directions.
+func (g *assembly) relate(more [][]link) {
+	by, before := g.form.by, g.old.Nodes()
+	out := make([]*graph.CSR, max(1, len(by.Types)))
+	for kind := range out {
+		r := kind * by.Len() / len(out)
+		old, fresh := g.old.Relations.Relation(r, before), make([][]link, len(more))
+		for i, of := range more {
+			for _, l := range of {
+				if l.of == g.form.related(kind, false) {
+					fresh[i] = append(fresh[i], l)
+				}
+			}
+		}
+		out[kind] = joined(old, false, fresh, func(property) float32 { return 1 })
+	}
+	g.d.Relate(by, out...)
 }
 
 // sparse returns the features as flags or counts; an all-ones matrix stays a pattern.
@@ -293,6 +364,9 @@ func (g *assembly) values() []schema.Column {
 				continue
 			}
 			v := valueOf(a.Named, old[k].Name)
+			if t := g.old.NodeTypes; t != nil && t.Column == old[k].Name && v.Type == schema.Missing {
+				v = schema.Value{Type: schema.Text, Text: t.Arriving[0]} // the only one, as an arrival need not say it
+			}
 			if i < g.old.Nodes() {
 				out[k].Set(i, v)
 			} else {

@@ -19,17 +19,23 @@
 //	…of an earlier arrival           nothing: the first one stays, as it would in T (counted)
 //	…of any of the last three        its features become the node's, with [Merger.UpdateFeatures]
 //
-// Edges have no direction: two arrivals are joined if either lists the other, or if an edge of its own names both. An
-// edge of its own may also join two nodes that the graph had, or come before both of its ends. Self-edges and repeated
-// ones are left out and counted. Edges to validation and test nodes are kept: these nodes then meet the arrival as a
-// neighbour, as they would on the stream. Edges to ids that are neither in the graph nor among the arrivals wait until
-// the id arrives, at most [Merger.MaxWaiting] of them: beyond that the oldest are forgotten (counted).
+// Two arrivals are joined if either lists the other, or if an edge of its own names both. An edge that comes several
+// times is one edge, with its largest weight where edges have weights, because that does not depend on where rounds are
+// cut; entries of one list for the same neighbour are added up before, as rows of a table are. Where the graph's edges
+// have types or directions, edges of other types or directions are other edges. Types keep their names: an edge of
+// another type is counted, and left out. An edge of its own may also join two nodes that the graph had, or come before
+// both of its ends. Self-edges and repeated ones are left out and counted. Edges to validation and test nodes are kept:
+// these nodes then meet the arrival as a neighbour, as they would on the stream. Edges to ids that are neither in the
+// graph nor among the arrivals wait until the id arrives, at most [Merger.MaxWaiting] of them: beyond that the oldest
+// are forgotten (counted).
 //
 // A label makes an arrival, or an unlabelled node of T, a training node. The class that a node had before any arrivals
 // stays, and a label with another class is counted; labels of validation and test nodes are left alone. Of two labels
 // of a node the later one is used, see [event.Label], and a class that came from a label gives way to a later label's.
 // Classes keep their names and order: a label of a class that the graph does not have is counted, and its node stays
-// without a class.
+// without a class. Where a node has several labels or numbers, a label says all of them ("red;blue", "2.5;7"). A task
+// of links trains on all nodes of T, and reads no labels. Where nodes are of several types, arrivals say theirs as the
+// feature that names it, and one by position is refused.
 //
 // An id that is forgotten ([Merger.Forget]) leaves the graph with its edges, whatever its role was, and so does its
 // arrival before that. An edge that names it is left out and does not wait for it. A later arrival with the id is
@@ -67,6 +73,8 @@
 //	merger.go      arrivals and labels as they come
 //	resolve.go     which arrivals join, which nodes have another class
 //	edges.go       which edges are new, which wait
+//	property.go    weights, types and directions of edges
+//	answers.go     what labels say of nodes: classes, several labels, numbers
 //	data.go        a data set in memory that grows
 //	tables.go      tables: opened, stored, loaded into memory
 //	write.go       tables that grow

@@ -16,7 +16,7 @@ func (g *growth) ends() error {
 	g.sources, g.targets = g.spill("sources", g.ids.Len()), g.spill("targets", g.ids.Len())
 	var r spill.Record
 	order := int64(0)
-	put := func(to *spill.Buckets, by, source, target string, row int64) error {
+	put := func(to *spill.Buckets, by, source, target string, p property, row int64) error {
 		if g.forgets(source, target, row) {
 			return nil
 		}
@@ -25,11 +25,11 @@ func (g *growth) ends() error {
 		if to == g.targets {
 			r.Number(hasArrived)
 		}
-		return to.Put(to.Of(by), r.Text(source).Text(target))
+		return to.Put(to.Of(by), r.Text(source).Text(target).Number(int64(p)))
 	}
-	err := g.base.eachWaiting(func(node, id string) error {
-		low, high := min(node, id), max(node, id)
-		return put(g.sources, low, low, high, beforeArrivals)
+	err := g.base.eachWaiting(func(node, id string, p property) error {
+		low, high, p := g.form.ordered(node, id, p)
+		return put(g.sources, low, low, high, p, beforeArrivals)
 	})
 	if err != nil {
 		return err
@@ -38,13 +38,13 @@ func (g *growth) ends() error {
 	joins := newDecisions(g.joins)
 	return g.eachArrival(g.ctx, func(a *arrival) error {
 		if a.dropped == edgeMark {
-			return put(g.sources, a.id, a.id, a.edges[0], a.row)
+			return put(g.sources, a.id, a.id, a.edges[0], a.of[0], a.row)
 		}
 		if _, join, err := joins.on(a.row); err != nil || !join {
 			return err
 		}
-		for _, id := range a.edges {
-			if err := put(g.targets, id, a.id, id, a.row); err != nil {
+		for k, id := range a.edges {
+			if err := put(g.targets, id, a.id, id, a.of[k], a.row); err != nil {
 				return err
 			}
 		}
@@ -106,7 +106,7 @@ func (g *growth) matchBucket(k int, of *spill.Buckets) error {
 			first = r.NextNumber()
 		}
 		source, target := r.NextText(), r.NextText()
-		id := target
+		p, id := property(r.NextNumber()), target
 		if of == g.sources {
 			id = source
 		}
@@ -117,9 +117,9 @@ func (g *growth) matchBucket(k int, of *spill.Buckets) error {
 		}
 		var out spill.Record
 		if of == g.sources {
-			return g.targets.Put(g.targets.Of(target), out.Number(order).Number(is).Text(source).Text(target))
+			return g.targets.Put(g.targets.Of(target), out.Number(order).Number(is).Text(source).Text(target).Number(int64(p)))
 		}
-		low, high := min(source, target), max(source, target)
+		low, high, of := g.form.ordered(source, target, p)
 		if first != isUnknown && is != isUnknown {
 			if order < g.waited {
 				g.Report.WaitedEdges++
@@ -129,36 +129,53 @@ func (g *growth) matchBucket(k int, of *spill.Buckets) error {
 				old = 1
 				g.between.add(low, high)
 			}
-			return g.pairs.Put(g.pairs.Of(low+"\x00"+high), out.Number(old).Text(low).Text(high))
+			return g.pairs.Put(g.pairs.Of(low+"\x00"+high), out.Number(old).Text(low).Text(high).Number(int64(of)))
 		}
 		if order >= g.waited {
 			g.Report.UnknownEdges++
 		}
 		if is != isUnknown { // the end that is known goes first
-			source, target = target, source
+			source, target, p = target, source, g.form.turned(p)
 		}
-		return g.unmatched.Put(g.unmatched.Of(low+"\x00"+high), out.Number(order).Text(source).Text(target))
+		out.Number(order).Text(source).Text(target).Number(int64(p))
+		return g.unmatched.Put(g.unmatched.Of(low+"\x00"+high), &out)
 	})
 }
 
-// wait puts each edge that waits into its place in the order in which they came. One that came twice waits once.
+// waits is an edge that waits: its place in the order in which edges came, what it has, and what it had before.
+type waits struct {
+	order   int64
+	of, was property
+}
+
+// wait puts each edge that waits into its place in the order in which they came. One that came twice waits once, with
+// the larger of its weights.
 func (g *growth) wait() error {
 	g.unknown = g.spill("unknown", ranges(g.sources.Records()+g.targets.Records()))
 	all, fresh := int64(0), 0
 	for k := range g.unmatched.Len() {
-		first := map[[2]string]int64{}
+		first := map[ends]*waits{}
 		err := g.unmatched.Each(k, func(r *spill.Record) error {
-			order, ends := r.NextNumber(), [2]string{r.NextText(), r.NextText()}
-			if before, is := first[ends]; !is || order < before {
-				first[ends] = order
+			order, source, target, p := r.NextNumber(), r.NextText(), r.NextText(), property(r.NextNumber())
+			at := g.form.ends(source, target, p)
+			w := first[at]
+			if w == nil {
+				w = &waits{order: order}
+				first[at] = w
+			}
+			if w.order, w.of = min(w.order, order), max(w.of, p); order < g.waited {
+				w.was = max(w.was, p)
 			}
 			return nil
 		})
-		for ends, order := range first {
+		for at, w := range first {
 			var r spill.Record
-			err = errors.Join(err, g.unknown.Put(int(order/rangeRows), r.Number(order).Text(ends[0]).Text(ends[1])))
-			if all++; order >= g.waited {
+			r.Number(w.order).Text(at.first).Text(at.second).Number(int64(w.of))
+			err = errors.Join(err, g.unknown.Put(int(w.order/rangeRows), &r))
+			if all++; w.order >= g.waited {
 				fresh++
+			} else if w.of > w.was {
+				g.Report.Heavier++
 			}
 		}
 		if err := errors.Join(err, g.ctx.Err()); err != nil {
@@ -177,41 +194,53 @@ func (g *growth) compare() error {
 	if g.between.bits == nil {
 		return nil
 	}
-	err := g.base.eachEdge(g.ctx, func(source, target string) error {
-		low, high := min(source, target), max(source, target)
+	err := g.base.eachEdge(g.ctx, func(source, target string, p property) error {
+		low, high, p := g.form.ordered(source, target, p)
 		if !g.between.has(low, high) {
 			return nil
 		}
 		var r spill.Record
-		return g.existing.Put(g.existing.Of(low+"\x00"+high), r.Text(low).Text(high))
+		return g.existing.Put(g.existing.Of(low+"\x00"+high), r.Text(low).Text(high).Number(int64(p)))
 	})
 	if err != nil {
 		return err
 	}
-	return g.eachPair(func(_, _ string, old bool) error {
-		if old {
+	return g.eachPair(func(p *pair) error {
+		switch {
+		case p.heavier:
+			g.Report.Heavier++
+		case p.old:
 			g.Report.OldEdges++
 		}
 		return nil
 	})
 }
 
-// eachPair calls use with the new edges, each once. old says that the graph had both of its ends.
-func (g *growth) eachPair(use func(low, high string, old bool) error) error {
+// eachPair calls use with the new edges, each once and with its largest weight, and with edges of the graph that have a
+// larger weight now.
+func (g *growth) eachPair(use func(p *pair) error) error {
 	for k := range g.pairs.Len() {
-		seen := map[[2]string]bool{}
+		have, met := map[ends]property{}, map[ends]*pair{}
 		err := g.existing.Each(k, func(r *spill.Record) error {
-			seen[[2]string{r.NextText(), r.NextText()}] = true
+			low, high, p := r.NextText(), r.NextText(), property(r.NextNumber())
+			at := g.form.ends(low, high, p)
+			have[at] = max(have[at], p)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		var fresh []pair
+		var fresh []*pair
 		err = g.pairs.Each(k, func(r *spill.Record) error {
-			p := pair{old: r.NextNumber() == 1, low: r.NextText(), high: r.NextText()}
-			if ends := [2]string{p.low, p.high}; !seen[ends] {
-				seen[ends], fresh = true, append(fresh, p)
+			p := &pair{old: r.NextNumber() == 1, low: r.NextText(), high: r.NextText(), of: property(r.NextNumber())}
+			at := g.form.ends(p.low, p.high, p.of)
+			was, is := have[at]
+			switch before := met[at]; {
+			case is && p.of <= was:
+			case before != nil:
+				before.of = max(before.of, p.of)
+			default:
+				p.heavier, met[at], fresh = is, p, append(fresh, p)
 			}
 			return nil
 		})
@@ -219,9 +248,11 @@ func (g *growth) eachPair(use func(low, high string, old bool) error) error {
 			return err
 		}
 		// In whatever records an edge came, it has the same place.
-		slices.SortFunc(fresh, func(a, b pair) int { return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high)) })
+		slices.SortFunc(fresh, func(a, b *pair) int {
+			return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high), cmp.Compare(a.of, b.of))
+		})
 		for _, p := range fresh {
-			if err := use(p.low, p.high, p.old); err != nil {
+			if err := use(p); err != nil {
 				return err
 			}
 		}
@@ -229,10 +260,12 @@ func (g *growth) eachPair(use func(low, high string, old bool) error) error {
 	return nil
 }
 
-// pair is a new edge. old says that the graph had both of its ends.
+// pair is a new edge, or one of the graph that is heavier now. old says that the graph had both of its ends.
 type pair struct {
 	low, high string
+	of        property
 	old       bool
+	heavier   bool
 }
 
 // filter holds pairs of ids as single bits of 8 MiB: it may take a pair for one of them, and never overlooks one.
@@ -260,16 +293,17 @@ func (f *filter) has(low, high string) bool {
 }
 
 // eachUnmatched calls use with the edges that wait, in their order, without the oldest if they are too many.
-func (g *growth) eachUnmatched(use func(node, id string) error) error {
+func (g *growth) eachUnmatched(use func(node, id string, p property) error) error {
 	forgotten := g.Report.ForgottenEdges
 	type edge struct {
 		order    int64
 		node, id string
+		of       property
 	}
 	for k := range g.unknown.Len() {
 		var edges []edge
 		err := g.unknown.Each(k, func(r *spill.Record) error {
-			edges = append(edges, edge{r.NextNumber(), r.NextText(), r.NextText()})
+			edges = append(edges, edge{r.NextNumber(), r.NextText(), r.NextText(), property(r.NextNumber())})
 			return nil
 		})
 		if err != nil {
@@ -279,7 +313,7 @@ func (g *growth) eachUnmatched(use func(node, id string) error) error {
 		drop := min(forgotten, len(edges))
 		forgotten -= drop
 		for _, e := range edges[drop:] {
-			if err := use(e.node, e.id); err != nil {
+			if err := use(e.node, e.id, e.of); err != nil {
 				return err
 			}
 		}

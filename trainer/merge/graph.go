@@ -27,20 +27,22 @@ type Graph interface {
 	// files beside it. When Save returns, everything is durable; a crash leaves the whole graph or nothing.
 	Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) (Graph, error)
 
-	classes() []string
+	form() form               // of its edges
+	typed() bool              // nodes are of several types
+	answers() *answers        // of its nodes, numbered as eachNode numbers them
 	columns() []schema.Column // whose values are kept for a schema that is fitted anew
 	rows() int64              // all nodes, whatever their role
 	// withoutRole reports whether a node in no role is a known end of an edge.
 	withoutRole() bool
 	// eachNode gives the nodes in their order.
-	eachNode(ctx context.Context, use func(id string, role Role, class int32) error) error
+	eachNode(ctx context.Context, use func(id string, role Role, answer int32) error) error
 	// eachEdge gives the edges, each at least once.
-	eachEdge(ctx context.Context, use func(source, target string) error) error
+	eachEdge(ctx context.Context, use func(source, target string, p property) error) error
 	// eachLabelled gives the nodes whose class came from a label.
 	eachLabelled(use func(id string) error) error
 	// eachWaiting gives the edges that wait, in the order in which they came: the id of the other end is not known, and of
 	// an edge of its own the node may not be known either.
-	eachWaiting(use func(node, id string) error) error
+	eachWaiting(use func(node, id string, p property) error) error
 	// grow returns the graph with the growth's decisions carried out.
 	grow(g *growth) (Graph, error)
 }

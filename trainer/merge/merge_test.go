@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
+	"rivulet/dataset/merged"
 	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
@@ -52,17 +53,30 @@ func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 	for k := range arrivals {
 		if arrivals[k].Features.Absent {
 			if of := arrivals[k].Edges; of != nil {
-				_ = m.Edge(&event.Edge{Source: arrivals[k].ID, Target: of[0]})
+				_ = m.Edge(edgeOf(&arrivals[k]))
 			} else {
 				_ = m.Forget(arrivals[k].ID)
 			}
 			continue
 		}
-		_ = m.Arrival(&arrivals[k]) // counted
+		a := arrivals[k]
+		if by := m.Relations(); by != nil { // as a decoder reads them
+			a.Relate(func(kind string, directions uint32) uint32 { return by.Relations(by.Type(kind), directions) })
+		}
+		_ = m.Arrival(&a) // counted
 	}
 	for k := range labels {
 		_ = m.Label(&labels[k]) // none fails
 	}
+}
+
+// edgeOf returns the edge of its own for which an arrival stands.
+func edgeOf(a *event.Arrival) *event.Edge {
+	e := &event.Edge{Source: a.ID, Target: a.Edges[0], Weight: a.Weight(0)}
+	if a.Types != nil {
+		e.Type = a.Types[0]
+	}
+	return e
 }
 
 // Each rule of the package documentation, on one small graph.
@@ -93,7 +107,7 @@ func TestRules(t *testing.T) {
 			Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 11, 12, 30, 31, 0, 41}}},
 		Labels: []int32{1, 0, 0, 1, -1, 0, 1, -1}, Classes: []string{"zebra", "ant"},
 		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3},
-		Merged: dataset.Merged{Waiting: []dataset.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
+		Merged: merged.Ends{Waiting: []merged.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
 	want.Adj.Val = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
@@ -277,7 +291,7 @@ func TestWaitingEdgesAreBounded(t *testing.T) {
 	m.MaxWaiting = 2
 	feed(m, []event.Arrival{arrived("x", 1, 1, "p", "q"), arrived("y", 1, 1, "r")}, nil)
 	d, r := grownData(t, m)
-	if diff := cmp.Diff([]dataset.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
+	if diff := cmp.Diff([]merged.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
 		r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
 		t.Errorf("%+v (-want +got):\n%s", r, diff)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/graph"
 	"rivulet/schema"
 	"rivulet/spill"
 )
@@ -29,6 +30,8 @@ type Merger struct {
 	UpdateFeatures bool
 
 	base    Graph
+	form    form // of the graph's edges
+	answers *answers
 	dir     string // of files; empty: everything is in memory
 	disk    durable.Disk
 	buckets []*spill.Buckets // all, to be closed
@@ -44,8 +47,8 @@ type Merger struct {
 // New returns a merger for a graph, which it does not change. Its files are below dir, which must exist; the caller
 // removes it once the grown graph is not needed any more. Empty: arrivals are kept in memory.
 func New(base Graph, dir string, disk durable.Disk) *Merger {
-	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, dir: dir, disk: disk,
-		forgotten: map[string]int64{}}
+	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, form: base.form(),
+		answers: base.answers(), dir: dir, disk: disk, forgotten: map[string]int64{}}
 	m.arrivals, m.labels = m.spill("arrivals", 1), m.spill("labels", 1)
 	if d, ok := base.(*Data); ok {
 		m.settled = map[string]bool{}
@@ -68,25 +71,43 @@ func (m *Merger) spill(name string, n int) *spill.Buckets {
 	return b
 }
 
+// Relations are those by which arrivals' edges are to be read before [Merger.Arrival] takes them
+// ([event.Arrival.Relate]); nil: the graph's edges have neither types nor directions. T has edges of both directions,
+// also where consumers read those of one.
+func (m *Merger) Relations() *graph.Bins {
+	if m.form.by == nil {
+		return nil
+	}
+	all := *m.form.by
+	all.Arriving = 0
+	return &all
+}
+
 // Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the graph is counted
 // by its reason, and the error, an *event.FieldError, names the field; another error is the disk's. Limits are the
 // caller's: it must give only arrivals that a consumer would take.
 func (m *Merger) Arrival(a *event.Arrival) error {
+	if m.base.typed() && a.Features.Named == nil {
+		err := event.Errorf(event.ReasonSchema, "features", "are by position, and nodes are of several types: want names")
+		m.Refuse(err)
+		return err
+	}
 	if err := m.Take(a, m.base.Features()); err != nil {
 		return err
 	}
 	joins := m.mayJoin(a.ID)
 	var edges []string
+	var of []property
 	var dropped int
 	if joins {
-		kept := event.Arrival{ID: a.ID, Edges: slices.Clone(a.Edges)}
-		dropped = kept.NormaliseEdges()
-		edges = kept.Edges
+		var unknown int
+		edges, of, dropped, unknown = m.form.edgesOf(a)
+		m.Report.UnknownTypes += unknown
 	}
 	var r spill.Record
 	r.Text(a.ID).Number(int64(dropped)).Number(int64(len(edges)))
-	for _, id := range edges {
-		r.Text(id)
+	for k, id := range edges {
+		r.Text(id).Number(int64(of[k]))
 	}
 	if m.dir != "" {
 		return m.arrivals.Put(0, r.Floats(dense(&a.Features, m.base.Features())))
@@ -104,16 +125,21 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 // own: its ends are the id and the only entry.
 const edgeMark = -2
 
-// Edge takes an edge that came as a record of its own, between nodes that the graph has or that arrive. Its direction
-// and its weight do not count. An error is the disk's.
+// Edge takes an edge that came as a record of its own, between nodes that the graph has or that arrive. Its weight,
+// type and direction count where the graph's edges have them. An error is the disk's.
 func (m *Merger) Edge(e *event.Edge) error {
 	m.Report.EdgeRecords++
 	if e.Source == e.Target {
 		m.Dropped(1)
 		return nil
 	}
+	low, high, of, known := m.form.edgeOf(e)
+	if !known {
+		m.Report.UnknownTypes++
+		return nil
+	}
 	var r spill.Record
-	r.Text(min(e.Source, e.Target)).Number(edgeMark).Number(1).Text(max(e.Source, e.Target))
+	r.Text(low).Number(edgeMark).Number(1).Text(high).Number(int64(of))
 	return m.arrivals.Put(0, &r)
 }
 
@@ -160,7 +186,7 @@ func dense(f *event.Features, d int) []float32 {
 
 // Label takes the next label. An error is the disk's.
 func (m *Merger) Label(l *event.Label) error {
-	class, known := m.resolveLabel(l, m.base.classes())
+	class, known := m.resolveLabel(l, m.answers)
 	if !known {
 		return nil
 	}
@@ -192,6 +218,7 @@ type arrival struct {
 	id      string
 	dropped int64
 	edges   []string
+	of      []property    // of the edges
 	record  *spill.Record // its features are not yet read
 }
 
@@ -199,9 +226,9 @@ type arrival struct {
 func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) error {
 	var a arrival
 	return m.arrivals.Each(0, func(r *spill.Record) error {
-		a.id, a.dropped, a.edges, a.record = r.NextText(), r.NextNumber(), a.edges[:0], r
+		a.id, a.dropped, a.edges, a.of, a.record = r.NextText(), r.NextNumber(), a.edges[:0], a.of[:0], r
 		for range r.NextNumber() {
-			a.edges = append(a.edges, r.NextText())
+			a.edges, a.of = append(a.edges, r.NextText()), append(a.of, property(r.NextNumber()))
 		}
 		err := errors.Join(every(ctx, a.row), use(&a))
 		if a.row++; a.dropped >= 0 {

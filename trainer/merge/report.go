@@ -26,11 +26,13 @@ type Report struct {
 	// Refused are records that are not arrivals that the model can take, by event's reasons.
 	Refused map[string]int `json:"refused,omitempty"`
 
-	EdgeRecords  int `json:"edge_records,omitempty"` // edges that came as records of their own
-	Edges        int `json:"edges"`                  // undirected edges that came with the arrivals, or by themselves
-	OldEdges     int `json:"old_edges,omitempty"`    // of these, edges between nodes that the graph had
-	UnknownEdges int `json:"unknown_edges"`          // entries of edge lists with unknown ids
-	DroppedEdges int `json:"dropped_edges"`          // entries that name the arrival itself or a neighbour twice
+	EdgeRecords  int `json:"edge_records,omitempty"`  // edges that came as records of their own
+	Edges        int `json:"edges"`                   // undirected edges that came with the arrivals, or by themselves
+	OldEdges     int `json:"old_edges,omitempty"`     // of these, edges between nodes that the graph had
+	Heavier      int `json:"heavier_edges,omitempty"` // edges of before that have a larger weight now
+	UnknownTypes int `json:"unknown_types,omitempty"` // entries without a type that the graph's edges have
+	UnknownEdges int `json:"unknown_edges"`           // entries of edge lists with unknown ids
+	DroppedEdges int `json:"dropped_edges"`           // entries that name the arrival itself or a neighbour twice
 
 	WaitedEdges    int `json:"waited_edges"`                // entries of earlier merges whose unknown id has arrived
 	WaitingEdges   int `json:"waiting_edges"`               // entries, of all merges, that wait for their id now
@@ -64,7 +66,8 @@ func (r *Report) Print(w io.Writer) error {
 			some(r.RemovedEdges, "entries of edge lists"))
 	}
 	list("edges", fmt.Sprintf("%d new", r.Edges), some(r.OldEdges, "of these between nodes of before"),
-		some(r.EdgeRecords, "records of their own"), some(r.UnknownEdges, "to unknown ids"),
+		some(r.EdgeRecords, "records of their own"), some(r.Heavier, "of before with a larger weight"),
+		some(r.UnknownEdges, "to unknown ids"), some(r.UnknownTypes, "of unknown types"),
 		some(r.DroppedEdges, "to oneself or repeated"))
 	if r.WaitedEdges+r.WaitingEdges+r.ForgottenEdges > 0 {
 		list("edges to ids not yet arrived", some(r.WaitedEdges, "found theirs"), some(r.WaitingEdges, "wait"),
@@ -98,5 +101,6 @@ func counts(of map[string]int) string {
 
 // Changed reports whether the data have changed so that training anew may give another model.
 func (r *Report) Changed() bool {
-	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges+r.OldEdges+r.NewWaiting+r.Updated > 0
+	return r.Joined+r.NewLabels+r.Relabelled+r.Removed+r.RemovedEdges+r.OldEdges+r.Heavier+r.NewWaiting+
+		r.Updated > 0
 }

@@ -123,14 +123,14 @@ func (c *Counter) Take(a *event.Arrival, d int) error {
 	return nil
 }
 
-// resolveLabel counts a label and returns the number of its class; false if it is not among the classes.
-func (c *Counter) resolveLabel(l *event.Label, classes []string) (int32, bool) {
+// resolveLabel counts a label and returns the number of its answer; false if the graph cannot have it.
+func (c *Counter) resolveLabel(l *event.Label, a *answers) (int32, bool) {
 	c.Report.Labels++
-	class, known := l.Resolve(classes)
+	answer, known := a.resolve(l)
 	if !known {
 		c.Report.UnknownClass[l.Word()]++
 	}
-	return int32(class), known
+	return answer, known
 }
 
 func reason(err error) string {

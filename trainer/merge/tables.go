@@ -13,9 +13,11 @@ import (
 	"slices"
 
 	"rivulet/dataset"
+	"rivulet/dataset/merged"
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/durable"
+	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer/stage/partition"
 )
@@ -58,7 +60,9 @@ func (t *Tables) Nodes() int { return int(t.original) }
 // Fingerprint implements [Graph].
 func (t *Tables) Fingerprint() string { return t.fingerprint }
 
-func (t *Tables) classes() []string        { return t.Classes }
+func (t *Tables) form() form               { return form{} }
+func (t *Tables) typed() bool              { return false }
+func (t *Tables) answers() *answers        { return newAnswers(target.Classes, t.Classes) }
 func (t *Tables) columns() []schema.Column { return nil }
 func (t *Tables) rows() int64              { return t.Stream.Rows }
 func (t *Tables) withoutRole() bool        { return false }
@@ -77,8 +81,10 @@ func (t *Tables) eachNode(ctx context.Context, use func(id string, role Role, cl
 	})
 }
 
-func (t *Tables) eachEdge(ctx context.Context, use func(source, target string) error) error {
-	return t.Stream.EachEdge(func(e table.Edge) error { return errors.Join(every(ctx, e.Row), use(e.Source, e.Target)) })
+func (t *Tables) eachEdge(ctx context.Context, use func(source, target string, p property) error) error {
+	return t.Stream.EachEdge(func(e table.Edge) error {
+		return errors.Join(every(ctx, e.Row), use(e.Source, e.Target, 0))
+	})
 }
 
 // meta is the form of tables.json.
@@ -186,8 +192,8 @@ func (t *Tables) identify() error {
 }
 
 // eachWaiting calls use with the edges that wait, in the order in which they came.
-func (t *Tables) eachWaiting(use func(node, id string) error) error {
-	return eachStored(t, waitingFile, func(w *waitingRow) error { return use(w.Node, w.ID) })
+func (t *Tables) eachWaiting(use func(node, id string, p property) error) error {
+	return eachStored(t, waitingFile, func(w *waitingRow) error { return use(w.Node, w.ID, 0) })
 }
 
 // eachLabelled calls use with the nodes whose class came from a label.
@@ -251,8 +257,8 @@ func (t *Tables) Load() (*dataset.Dataset, error) {
 		return nil, err
 	}
 	slices.Sort(d.Merged.Labelled)
-	return d, t.eachWaiting(func(node, id string) error {
-		d.Merged.Waiting = append(d.Merged.Waiting, dataset.WaitingEdge(index, node, id))
+	return d, t.eachWaiting(func(node, id string, _ property) error {
+		d.Merged.Waiting = append(d.Merged.Waiting, merged.NewWaiting(index, node, id))
 		return nil
 	})
 }

@@ -50,7 +50,7 @@ func (g *tableWriter) write(dir string) error {
 		}},
 		{waitingFile, func(w io.Writer) error {
 			return parquet.WriteRows(w, pulled(func(put func(waitingRow) error) error {
-				return g.eachUnmatched(func(node, id string) error { return put(waitingRow{node, id}) })
+				return g.eachUnmatched(func(node, id string, _ property) error { return put(waitingRow{node, id}) })
 			}))
 		}},
 		{metaFile, func(w io.Writer) (err error) {
@@ -134,7 +134,7 @@ func (g *tableWriter) nodes(original *int64) func(put func(table.Node) error) er
 
 // edges gives the table of edges and then the new ones, each once.
 func (g *tableWriter) edges(put func(parquet.Ends) error) error {
-	err := g.old.eachEdge(g.ctx, func(source, target string) error {
+	err := g.old.eachEdge(g.ctx, func(source, target string, _ property) error {
 		if g.forgets(source, target, beforeArrivals) {
 			return nil
 		}
@@ -143,8 +143,8 @@ func (g *tableWriter) edges(put func(parquet.Ends) error) error {
 	if err != nil {
 		return err
 	}
-	return g.eachPair(func(low, high string, _ bool) error {
+	return g.eachPair(func(p *pair) error {
 		g.Report.Edges++
-		return put(parquet.Ends{Source: low, Target: high})
+		return put(parquet.Ends{Source: p.low, Target: p.high})
 	})
 }

@@ -1,0 +1,107 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+
+	"rivulet/dataset/file"
+	"rivulet/dataset/merged"
+	"rivulet/dataset/numpy"
+	"rivulet/graph"
+	"rivulet/infer/target"
+)
+
+// described returns what stands in merged.json.
+func (d *Dataset) described() *merged.File {
+	f := &merged.File{Ends: d.Merged, Weights: d.Adj.Val != nil, Task: d.Task, NodeTypes: d.NodeTypes}
+	f.Relate(d.By)
+	for i, is := range d.Candidates {
+		if is {
+			f.Candidates = append(f.Candidates, int32(i))
+		}
+	}
+	return f
+}
+
+// inFile names the file of an error.
+func inFile(name string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}
+
+// loadRelations reads the types and directions of edges, where merged.json says that they have some.
+func (d *Dataset) loadRelations(dir string, by *graph.Bins) error {
+	if by == nil {
+		return nil
+	}
+	if err := inFile(mergedFile, by.Validate()); err != nil {
+		return err
+	}
+	return file.Read(dir, relationsFile, file.MaxBytes, func(f *os.File, size int64) error {
+		z, err := numpy.OpenArchive(f, size, file.MaxBytes)
+		if err != nil {
+			return err
+		}
+		relations, err := numpy.ReadSparse(z)
+		if err != nil {
+			return err
+		}
+		n := d.Nodes()
+		if relations.Rows != n || relations.Cols != by.Len()*n {
+			return fmt.Errorf("array shape: %d×%d, want %d×%d for %d relations of %d nodes", relations.Rows, relations.Cols, n,
+				by.Len()*n, by.Len(), n)
+		}
+		d.Adj.Val = nil
+		out := make([]*graph.CSR, max(1, len(by.Types)))
+		for k := range out {
+			out[k] = relations.Relation(k*by.Len()/len(out), n)
+			out[k].Val = nil
+		}
+		d.Relate(by, out...)
+		d.noteRelations(out)
+		return nil
+	})
+}
+
+// loadOutputs reads the names of classes and labels, the numbers and names of a task of numbers, or the candidates of a
+// task of links.
+func (d *Dataset) loadOutputs(dir string, said *merged.File) error {
+	switch said.Task {
+	case target.Number:
+		err := file.Read(dir, targetsFile, file.MaxBytes, func(f *os.File, size int64) error {
+			a, err := numpy.OpenArray(f, size)
+			if err != nil {
+				return err
+			}
+			if d.Targets, err = numpy.ReadDense(a); err == nil && d.Targets.Rows != d.Nodes() {
+				err = fmt.Errorf("numbers of %d nodes for a graph of %d", d.Targets.Rows, d.Nodes())
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if d.Classes, err = loadNames(dir, namesFile, d.Targets.Cols); err != nil {
+			return err
+		}
+		d.Task = said.Task
+		return d.checkNumbers()
+	case target.Links:
+		for _, i := range said.Candidates {
+			if d.Candidates == nil {
+				d.Candidates = make([]bool, d.Nodes())
+			}
+			if i < 0 || int(i) >= d.Nodes() {
+				return fmt.Errorf("%s: candidate %d of %d nodes", mergedFile, i, d.Nodes())
+			}
+			d.Candidates[i] = true
+		}
+		d.Task, d.Classes = said.Task, nil
+		return d.checkLinks()
+	case target.Classes, target.Labels:
+		return d.loadClassNames(dir)
+	}
+	return fmt.Errorf("%s: task %.40q is none that this program knows", mergedFile, said.Task)
+}
