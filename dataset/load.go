@@ -285,23 +285,7 @@ func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
 	if err != nil {
 		return nil, err
 	}
-	return adj, checkSquare(adj, "")
-}
-
-// checkSquare refuses a matrix that is no adjacency matrix. Names of arrays begin with prefix.
-func checkSquare(adj *graph.CSR, prefix string) error {
-	if adj.Rows != adj.Cols {
-		return fmt.Errorf("array %sshape: %d×%d, want a square matrix", prefix, adj.Rows, adj.Cols)
-	}
-	for i := range adj.Rows {
-		cols, vals := adj.Row(i)
-		for p, v := range vals {
-			if v == 0 {
-				return fmt.Errorf("array %sdata: edge %d–%d has weight 0: leave it out", prefix, i, cols[p])
-			}
-		}
-	}
-	return nil
+	return adj, numpy.CheckSquare(adj, "")
 }
 
 // isUndirected reports whether a pattern has both directions of each edge and no self-loop. The columns of each row

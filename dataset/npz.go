@@ -118,7 +118,7 @@ func (d *Dataset) readArchive(z *numpy.Archive, o OpenOptions) error {
 		prefix := cmp.Or(named(z, npzAdjacency, "data"), npzAdjacency[0])
 		adj, err := numpy.ReadCompressed(z.Prefixed(prefix), false)
 		if err == nil {
-			err = checkSquare(adj, prefix)
+			err = numpy.CheckSquare(adj, prefix)
 		}
 		if err != nil {
 			return err

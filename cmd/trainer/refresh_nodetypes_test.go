@@ -42,7 +42,7 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 		if late {
 			split = "train"
 			moreEdges += strings.Join(rows, "")
-			fmt.Fprintf(&arrivals, `{"id": "u%d", "features": {"age": %d, "city": %q}, "edges": [%s]}`+"\n", u, age, city,
+			fmt.Fprintf(&arrivals, `{"id": "u%d", "features": {"named": {"age": %d, "city": %q}}, "edges": [%s]}`+"\n", u, age, city,
 				strings.Join(list, ", "))
 			fmt.Fprintf(&labels, `{"id": "u%d", "class_name": %q}`+"\n", u, class)
 		} else {

@@ -244,3 +244,19 @@ func ReadDense(a *Array) (*graph.Dense, error) {
 	}
 	return x, nil
 }
+
+// CheckSquare refuses a matrix that is no adjacency matrix. Names of arrays begin with prefix.
+func CheckSquare(adj *graph.CSR, prefix string) error {
+	if adj.Rows != adj.Cols {
+		return fmt.Errorf("array %sshape: %d×%d, want a square matrix", prefix, adj.Rows, adj.Cols)
+	}
+	for i := range adj.Rows {
+		cols, vals := adj.Row(i)
+		for p, v := range vals {
+			if v == 0 {
+				return fmt.Errorf("array %sdata: edge %d–%d has weight 0: leave it out", prefix, i, cols[p])
+			}
+		}
+	}
+	return nil
+}
