@@ -111,8 +111,8 @@ func kept(d *dataset.Dataset, keep func(i, j int) bool) *graph.CSR {
 	return out
 }
 
-// A refresh takes the arrivals of each kind of graph into T: the stored graph and the artifact are those of a T that had
-// them from the beginning, byte for byte, whether they came in one round or in two.
+// A refresh takes the arrivals of each kind of graph into T: the stored graph and the artifact are those of a T that
+// had them from the beginning, byte for byte, whether they came in one round or in two.
 func TestRefreshOfEachKindOfGraph(t *testing.T) {
 	for name, kind := range kindsOfGraphs {
 		t.Run(name, func(t *testing.T) {
@@ -162,8 +162,8 @@ func TestRefreshOfEachKindOfGraph(t *testing.T) {
 	}
 }
 
-// grownByHalf returns a graph in which half of the training nodes come last, the graph without these, and these as arrivals
-// and labels.
+// grownByHalf returns a graph in which half of the training nodes come last, the graph without these, and these as
+// arrivals and labels.
 func grownByHalf(t *testing.T, kind kindOfGraph) (whole, half *dataset.Dataset, arrivals []event.Arrival,
 	labels []event.Label) {
 	t.Helper()

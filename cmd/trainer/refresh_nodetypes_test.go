@@ -13,9 +13,9 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Users arrive at a graph of items and users, by name and with typed edges. The refreshed graph and artifact are those of
-// tables that had the users from the beginning, by the schema that serves; an arrival by position is refused, as it has
-// no columns.
+// Users arrive at a graph of items and users, by name and with typed edges. The refreshed graph and artifact are those
+// of tables that had the users from the beginning, by the schema that serves; an arrival by position is refused, as it
+// has no columns.
 func TestRefreshOfTypesOfNodes(t *testing.T) {
 	dir := t.TempDir()
 	const items, users = 60, 240
