@@ -11,6 +11,7 @@
 //	links.go     Prepare: candidates, edges that are held out, targets
 //	structure.go the vectors of known neighbours, which count beside the features
 //	queries.go   the edges that were held out, as the scores read them; two scores without a model
+//	holdout.go   edges that are held out to compare versions
 package links
 
 import (
