@@ -49,8 +49,8 @@ func TestSaveRoundTrip(t *testing.T) {
 	}
 }
 
-// Weights, types and directions of edges, and tasks other than classes, survive. A reader of before refuses the file that
-// describes them, by the name of a field; so does this one a field that it does not know.
+// Weights, types and directions of edges, and tasks other than classes, survive. A reader of before refuses the file
+// that describes them, by the name of a field; so does this one a field that it does not know.
 func TestSaveOfEachForm(t *testing.T) {
 	related := func(by graph.Bins) func(*Dataset) {
 		return func(d *Dataset) {
@@ -205,7 +205,8 @@ func TestLoadNamesRefuses(t *testing.T) {
 func TestSaveKeepsWhatIsOpen(t *testing.T) {
 	d := pathSet()
 	before := d.Fingerprint()
-	d.Merged = merged.Ends{Waiting: []merged.Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}}, Labelled: d.Train[:1]}
+	d.Merged = merged.Ends{Waiting: []merged.Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}},
+		Labelled: d.Train[:1]}
 	if d.Fingerprint() == before {
 		t.Error("the fingerprint does not depend on what is open")
 	}

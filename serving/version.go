@@ -136,8 +136,8 @@ func (v *Version) Bins() *graph.Bins {
 }
 
 // Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
-// these are all 1 if there are none. Where edges have relations and a row does not say its own, its edge has all that lead
-// from the arrivals, or that lead to them where these bring no others.
+// these are all 1 if there are none. Where edges have relations and a row does not say its own, its edge has all that
+// lead from the arrivals, or that lead to them where these bring no others.
 func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
 	of, columns := new(attach.Attacher), v.SyntheticNodes()
 	if v.bins.ByRelation() {

@@ -42,8 +42,8 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 		if late {
 			split = "train"
 			moreEdges += strings.Join(rows, "")
-			fmt.Fprintf(&arrivals, `{"id": "u%d", "features": {"named": {"age": %d, "city": %q}}, "edges": [%s]}`+"\n", u, age, city,
-				strings.Join(list, ", "))
+			fmt.Fprintf(&arrivals, `{"id": "u%d", "features": {"named": {"age": %d, "city": %q}}, "edges": [%s]}`+"\n",
+				u, age, city, strings.Join(list, ", "))
 			fmt.Fprintf(&labels, `{"id": "u%d", "class_name": %q}`+"\n", u, class)
 		} else {
 			edges.WriteString(strings.Join(rows, ""))
@@ -58,7 +58,8 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, of), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{"items.csv": ofItems.String(), "users.csv": tables[0], "edges.csv": tables[1],
+		for name, text := range map[string]string{"items.csv": ofItems.String(), "users.csv": tables[0],
+			"edges.csv": tables[1],
 			"data.yaml": "nodes: {item: items.csv, user: users.csv}\nedges: edges.csv\nedge_type: kind\n"} {
 			writeFile(t, filepath.Join(dir, of), name, []byte(text))
 		}

@@ -10,8 +10,8 @@ import (
 )
 
 // Ask holds out edges between a data set's held-out nodes and candidates, given by their ids, to compare versions that
-// were trained on other graphs. It returns the data without these edges, and a function that asks a version for those of
-// the validation nodes, given its vectors of the candidates, a row each.
+// were trained on other graphs. It returns the data without these edges, and a function that asks a version for those
+// of the validation nodes, given its vectors of the candidates, a row each.
 func Ask(d *dataset.Dataset, ids []string, rng *rand.Rand) (rest *dataset.Dataset,
 	queries func(vectors *graph.Dense) *eval.Queries, err error) {
 	place := make(map[string]int32, len(ids))
