@@ -14,12 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
-	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
 	"rivulet/test/expect"
 )
-
-var someID = marks.TopicID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // Brokers of before topic ids are read by name, and a warning says so once.
 func TestOlderBrokersAreReadByName(t *testing.T) {
