@@ -149,42 +149,44 @@ func (l *Log) Sets(at ledger.Place) *Sets {
 func (l *Log) sets(p *records, a int) *Sets {
 	before := l.before(p, a)
 	after, end, outcome := l.after(p, a, len(before))
+	most, _, _ := l.after(p, a, 0) // what it may take where cuts have taken edges away
 	s := &Sets{Outcome: outcome}
-	span := slices.Concat(before, []int{a}, after)
-	last := span[len(span)-1]
-	cuts := []int{} // places of records before which waits may have ended
-	for k := span[0] + 1; k <= min(end, len(p.all)-1); k++ {
-		if l.cut(p, k) {
-			cuts = append(cuts, k)
+	all := slices.Concat(before, most)
+	first, last, furthest := a, a, a
+	for _, e := range slices.Concat(before, after) {
+		first, last = min(first, e), max(last, e)
+	}
+	for _, e := range most {
+		furthest = max(furthest, e)
+	}
+	ended := false                                                  // maybe, by a cut
+	from, to := map[int]bool{0: true}, map[int]bool{len(all): true} // of all, what cuts leave
+	for k := first + 1; k <= min(max(end, furthest), len(p.all)-1); k++ {
+		if !l.cut(p, k) {
+			continue
 		}
-	}
-	if len(cuts) == 0 && end < len(p.all) {
-		s.Ready = p.all[end].Time
-	}
-	cuts = slices.DeleteFunc(cuts, func(k int) bool { return k > last }) // they take no edge away
-	s.Disturbed = len(cuts) > 0
-	from, to := map[int]bool{0: true}, map[int]bool{len(after): true} // of before and after, what cuts leave
-	for _, k := range cuts {
-		if k <= a {
-			n, _ := slices.BinarySearch(before, k)
+		ended = ended || k <= end
+		s.Disturbed = s.Disturbed || k <= last
+		if n, _ := slices.BinarySearch(all, k); k <= a {
 			from[n] = true
-		} else {
-			n, _ := slices.BinarySearch(after, k)
+		} else if k <= furthest { // others take no edge away
 			to[n] = true
 		}
 	}
+	if !ended && end < len(p.all) {
+		s.Ready = p.all[end].Time
+	}
 	add := func(edges []int) {
-		set := p.neighbours(a, edges, a)
+		set := p.neighbours(a, p.taken(a, edges), a)
 		if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
 			s.All = append(s.All, set)
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(from)) {
 		for _, t := range slices.Backward(slices.Sorted(maps.Keys(to))) {
-			add(slices.Concat(before[f:], after[:t]))
+			add(all[f:t])
 		}
 	}
-	all := slices.Concat(before, after)
 	for _, b := range p.begins { // a consumer that runs may have read edges before those that were deleted
 		n, _ := slices.BinarySearchFunc(all, b.at, func(e int, at int64) int { return cmp.Compare(p.offsets[e], at) })
 		for i := range n {
@@ -194,6 +196,17 @@ func (l *Log) sets(p *records, a int) *Sets {
 		}
 	}
 	return s
+}
+
+// taken returns those of the edges at some places that an arrival has when it is complete.
+func (p *records) taken(a int, edges []int) []int {
+	r := &p.all[a]
+	for i, e := range edges {
+		if r.Count > 0 && e > a && len(r.Neighbours)+i >= r.Count {
+			return edges[:i]
+		}
+	}
+	return edges
 }
 
 // deleted is how many of the records that were deleted before a place may have been unread.

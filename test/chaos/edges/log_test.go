@@ -191,6 +191,24 @@ func TestCuts(t *testing.T) {
 	}
 }
 
+// Reading begins anew behind an edge that made an arrival complete: then it waits for the next one.
+func TestACutHasAnArrivalWaitForMore(t *testing.T) {
+	begin := time.UnixMilli(1_700_000_000_000)
+	l := NewLog(Options{Wait: wait})
+	for k, r := range []Record{{ID: "n", Kind: Edge, Neighbours: []string{"before"}}, {ID: "n", Neighbours: []string{"own"},
+		Count: 2}, {ID: "n", Kind: Edge, Neighbours: []string{"behind"}}, {ID: "n", Kind: Edge, Neighbours: []string{"late"}}} {
+		r.Time = begin.Add(time.Duration(k) * 100 * time.Millisecond)
+		r.Seen = r.Time
+		l.Add(ledger.Place{Offset: int64(k)}, r)
+	}
+	l.Begin(ledger.Place{Offset: 1}, false)
+	s := l.Sets(ledger.Place{Offset: 1})
+	want := [][]string{{"before", "own"}, {"behind", "own"}}
+	if !slices.EqualFunc(s.All, want, slices.Equal) || s.Outcome != Complete || !s.Disturbed {
+		t.Errorf("%+v, want %v", s, want)
+	}
+}
+
 // An edge that no arrival takes has a dead letter, and one that is taken has none.
 func TestUnmatched(t *testing.T) {
 	begin := time.UnixMilli(1_700_000_000_000)

@@ -277,13 +277,14 @@ func (l *Ledger) LeftOut(life, partition int, before int64) (unanswered int) {
 }
 
 // ReadAgain records that the arrivals of a partition from an offset on are read again: each that was answered is
-// answered once more.
+// answered once more. One that waits for edges may have other edges then, as those before the offset are not read.
 func (l *Ledger) ReadAgain(life, partition int, from int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at, e := range l.entries {
 		if at.Life == life && at.Partition == partition && at.Offset >= from && e.first != nil {
 			e.again++
+			e.said.bound = e.said.bound && e.said.edges == 0
 		}
 	}
 }
