@@ -43,7 +43,7 @@
 //	checks.go, problem.go       checks by name; an error that lists all faults
 //	flags.go                    fields -> flags with their helps
 //	kubernetes.go               variables that Kubernetes sets for a Service called rivulet, which are passed over
-//	redis_url.go                values that are not printed
+//	secret.go, redis_url.go     values that are not printed
 //	shown.go                    effective settings for the log, with their origins; settings that differ
 //	consumer.go, serve.go       the settings of `consumer`, labels too, and `rivulet serve`
 //	pipelines.go                the settings of each of several streams in one consumer
