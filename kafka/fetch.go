@@ -19,6 +19,7 @@ type Cursor struct {
 	next     int64
 	maxBytes int
 	wait     time.Duration
+	patience time.Duration // how long Await waits for brokers; 0: for ever
 	trouble  *retry.Attempts
 	logger   *slog.Logger
 	clock    retry.Clock
@@ -100,10 +101,13 @@ func (c *Cursor) Next() int64 { return c.next }
 // read has its Damage. Await waits for brokers. It returns an error when ctx has ended, or for a failure that waiting
 // does not mend.
 func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err error) {
-	for {
+	for begun := c.clock.Now(); ; {
 		if records, lag, err = c.fetch(ctx); err == nil {
 			c.trouble.Over()
 			return records, lag, nil
+		}
+		if c.patience > 0 && c.clock.Now().Sub(begun) >= c.patience {
+			return nil, 0, err
 		}
 		if err := c.trouble.Failed(ctx, err); err != nil {
 			return nil, 0, err

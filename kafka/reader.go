@@ -49,9 +49,13 @@ func NewReader(c *Client, o ReaderOptions, p retry.Patience) (*Reader, error) {
 	return &Reader{client: c, opts: o, with: p.Complete()}, nil
 }
 
+// electionPatience is how long [Reader.ToEnd] waits for a partition's leader.
+const electionPatience = 30 * time.Second
+
 // ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each
 // partition ended when ToEnd was called, and gives every record to take, partition by partition in the order of
-// offsets. It returns the next offsets to read. The first error ends it: of brokers, ctx or take.
+// offsets. It returns the next offsets to read. An error of ctx or take ends it, and one of brokers that lasts longer
+// than an election takes.
 func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) error) (Offsets, error) {
 	ids, _, err := r.client.topicIDs(ctx, r.opts.Topic)
 	if err != nil {
@@ -72,8 +76,9 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 	for p := range len(next) {
 		at := TopicPartition{Topic: r.opts.Topic, Partition: p}
 		c := r.cursor(at, next[at], ids[r.opts.Topic])
+		c.patience = electionPatience
 		for c.next < ends[at] {
-			records, _, err := c.fetch(ctx)
+			records, _, err := c.Await(ctx)
 			if err != nil {
 				if ctx.Err() != nil {
 					return nil, context.Cause(ctx)

@@ -97,6 +97,33 @@ func TestAReaderReadsFromTheGroupsOffsetsToTheEnd(t *testing.T) {
 	}
 }
 
+// An election while a topic is read to its end is waited for.
+func TestAReaderWaitsForAnElection(t *testing.T) {
+	b := newBench(t, 1)
+	b.send("predictions", "a", "b")
+	fenced := 0
+	b.kafka.Cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		b.kafka.Cluster.KeepControl()
+		if fenced++; fenced > 3 {
+			return nil, nil, false
+		}
+		req := r.(*kmsg.FetchRequest)
+		res := req.ResponseKind().(*kmsg.FetchResponse)
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.ErrorCode = kerr.FencedLeaderEpoch.Code
+		topic := kmsg.NewFetchResponseTopic()
+		topic.Topic, topic.TopicID, topic.Partitions = req.Topics[0].Topic, req.Topics[0].TopicID, append(topic.Partitions, p)
+		res.Topics = append(res.Topics, topic)
+		return res, nil, true
+	})
+	if values, _ := toEnd(t, b.reader(ReaderOptions{Topic: "predictions"})); !slices.Equal(values, []string{"a", "b"}) {
+		t.Errorf("read %v", values)
+	}
+	if fenced < 4 {
+		t.Errorf("asked %d times", fenced)
+	}
+}
+
 // follower runs Follow; values returns what came so far, and stop ends it and returns its error.
 func (b *bench) follower(o ReaderOptions) (values func() []string, stop func() error) {
 	b.t.Helper()
