@@ -68,8 +68,8 @@ func read(dir string) (*Bundle, error) {
 	return b, err
 }
 
-// ReadServing reads and checks the serving part of the artifact in a directory ([DecodeServing]), as a consumer has it of
-// Redis: M's files are not opened.
+// ReadServing reads and checks the serving part of the artifact in a directory ([DecodeServing]), as a consumer has it
+// of Redis: M's files are not opened.
 func ReadServing(dir string) (*Bundle, error) {
 	b, err := readServing(dir)
 	if err != nil {

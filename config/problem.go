@@ -32,8 +32,12 @@ type problems []Problem
 // when adds a problem if a setting is wrong.
 func (p *problems) when(wrong bool, key, value, reason string) {
 	if wrong {
-		*p = append(*p, Problem{Key: key, Value: value, Reason: reason})
+		p.add(key, value, reason)
 	}
+}
+
+func (p *problems) add(key, value, reason string) {
+	*p = append(*p, Problem{Key: key, Value: value, Reason: reason})
 }
 
 // unused returns the values that are set although they have no effect, with the reason.

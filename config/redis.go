@@ -85,14 +85,14 @@ func (r RedisAddress) problems() (found problems) {
 	watched := r.Sentinel.Master != ""
 	switch {
 	case r.Cluster && watched:
-		found.when(true, "sentinel.master", r.Sentinel.Master, "has no effect, because cluster is true")
+		found.add("sentinel.master", r.Sentinel.Master, "has no effect, because cluster is true")
 	case len(more) > 0 && !r.Cluster && !watched:
-		found.when(true, "url", r.URL.String(),
+		found.add("url", r.URL.String(),
 			"several hosts are nodes of a cluster or sentinels: set cluster or sentinel.master")
 	case (r.Cluster || watched) && strings.HasPrefix(string(r.URL), "unix:"):
-		found.when(true, "url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
+		found.add("url", r.URL.String(), "a socket is neither a cluster nor a sentinel: want redis:// or rediss://")
 	case r.Cluster && r.URL.database() != 0:
-		found.when(true, "url", r.URL.String(), "a cluster has only database 0")
+		found.add("url", r.URL.String(), "a cluster has only database 0")
 	}
 	found.when(!watched && (r.Sentinel.Username != "" || r.Sentinel.Password != ""), "sentinel.master", "",
 		"must not be empty if sentinel.username or sentinel.password is set")

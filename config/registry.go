@@ -42,7 +42,7 @@ func (r Registry) problems() (found problems) {
 		found = unused("has no effect, because username is empty", Problem{Key: "password", Value: r.Password.String()},
 			Problem{Key: "password_file", Value: r.PasswordFile})
 	case len(r.URLs) == 0:
-		found.when(true, "username", r.Username, "has no effect, because urls is empty")
+		found.add("username", r.Username, "has no effect, because urls is empty")
 	default:
 		found.when(r.Password == "" && r.PasswordFile == "", "password", "", "is empty, and so is password_file")
 		found.when(r.Password != "" && r.PasswordFile != "", "password_file", r.PasswordFile, "is set, and so is password")

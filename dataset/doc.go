@@ -91,7 +91,7 @@
 // indices. Every tr, va and te node needs a class; the class of an un node is dropped. Nodes in no role are
 // allowed and left alone. Other files of the layout (adj_train.npz) follow from these and are not read.
 // merged.json is there if arrivals were merged into the data: edges to ids that have not arrived yet, and nodes
-// whose class came from a label ([merged.Ends]). It also says what edges and labels are where they are not plain:
+// whose class came from a label ([sidecar.Ends]). It also says what edges and labels are where they are not plain:
 // weights (the entries of adj_full.npz), types and directions (relations.npz, [P_1 | … | P_R] of
 // [graph.NewRelations]), a task of labels, of numbers (targets.npy, nodes×outputs) or of links, and types of nodes.
 // schema.json is there if the features were made of named columns, and
@@ -129,7 +129,7 @@
 //	relations.go   types and directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
-//	described.go   what merged.json says of it; fitted.go: its schema and the columns of the features
+//	sidecar.go     merged.json, relations of edges, and what a task predicts; fitted.go: its schema and named columns
 //	npz.go         one archive of NumPy with the whole set
 //	planetoid.go   Planetoid's split, features and graph
 //	ogb.go         OGB's files
@@ -145,7 +145,7 @@
 //	pickle     Python's pickles, without running any of their code
 //	graphsaint the JSON files of GraphSAINT's layout; planetoid, graphland, ogb: the files of
 //	           such sets
-//	merged     what GraphSAINT's layout cannot say: open ends of merged arrivals, what edges and labels are
+//	sidecar    what GraphSAINT's layout cannot say: open ends of merged arrivals, what edges and labels are
 //	file       files within bounds; leaks: what gives the labels away
 //	generate   graphs drawn at random
 package dataset

@@ -120,7 +120,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 			return encoder.Encode(list.names)
 		}})
 	}
-	if f := d.described(); !f.Empty() {
+	if f := d.sidecar(); !f.Empty() {
 		if err := f.Check(d.IDs, d.Train); err != nil {
 			return nil, fmt.Errorf("%s: %w", mergedFile, err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/dataset/merged"
+	"rivulet/dataset/sidecar"
 	"rivulet/durable"
 	"rivulet/graph"
 	"rivulet/infer/target"
@@ -205,7 +205,7 @@ func TestLoadNamesRefuses(t *testing.T) {
 func TestSaveKeepsWhatIsOpen(t *testing.T) {
 	d := pathSet()
 	before := d.Fingerprint()
-	d.Merged = merged.Ends{Waiting: []merged.Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}},
+	d.Merged = sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}},
 		Labelled: d.Train[:1]}
 	if d.Fingerprint() == before {
 		t.Error("the fingerprint does not depend on what is open")

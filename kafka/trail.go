@@ -17,11 +17,12 @@ type trail struct {
 	epochs map[TopicPartition]wire.Epochs
 	// resumes are by ascending Next; those of committed offsets are dropped.
 	resumes map[TopicPartition][]Resume
-	marked  map[TopicPartition]marked // what the last mark says is answered
+	marked  map[TopicPartition]lastMark
 }
 
-// marked has the offset that was marked last, and the second offset of its [Resume]; 0: there is none.
-type marked struct{ next, aside int64 }
+// lastMark has the next offset of the mark that was committed last, and the second offset of its [Resume]; 0: there is
+// none. Records before them are answered.
+type lastMark struct{ next, aside int64 }
 
 // Resume says how to go on at an offset, or at any later one up to the next call's. A commit of such an offset then
 // stores From, and the others beside it, for [Cursor.Resume] of the partition's next reader.
@@ -38,7 +39,7 @@ func (t *trail) begin(ids map[string]marks.TopicID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ids, t.epochs = ids, make(map[TopicPartition]wire.Epochs)
-	t.resumes, t.marked = make(map[TopicPartition][]Resume), make(map[TopicPartition]marked)
+	t.resumes, t.marked = make(map[TopicPartition][]Resume), make(map[TopicPartition]lastMark)
 }
 
 // id returns the id of a topic that is read; zero: it is not known.
@@ -68,7 +69,7 @@ func (t *trail) note(at TopicPartition, first int64, epoch int32) {
 // Marked returns the last offset of a partition that is committed, or on its way to be; 0: there is none.
 func (g *Generation) Marked(at TopicPartition) int64 { return g.trail.last(at).next }
 
-func (t *trail) last(at TopicPartition) marked {
+func (t *trail) last(at TopicPartition) lastMark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.marked[at]
@@ -95,7 +96,7 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m marks.Mark) {
 		}
 	}
 	if t.marked != nil {
-		t.marked[at] = marked{next, m.Resume.Aside}
+		t.marked[at] = lastMark{next, m.Resume.Aside}
 	}
 	m.Topic, m.Epoch = t.ids[at.Topic], t.epochs[at].Of(from)
 	return from, m

@@ -8,7 +8,7 @@
 //	Redis     the rows of one published version, by id
 //	Guard     sends no lookups to a Redis that is down, and may answer in its place
 //	Cached    keeps rows of another lookup in memory, up to a number of bytes
-//	Memory    the rows of an artifact that was read from its directory, in the heap or in a file ([Mapped])
+//	Memory    the rows of an artifact that was read from its directory, in the heap or in a file ([FromFile])
 //
 // A lookup belongs to one version of M, whose rows never change: that is why rows may be kept without an expiry, and
 // why a switch of versions makes new lookups. All of them give the same bits for the same artifact.
@@ -85,7 +85,7 @@
 //	codec.go                      a row as bytes
 //	layout.go, pages.go           into how many buckets and pages rows are cut; these as bytes, with their checksums
 //	memory.go, index.go           Memory, and its table of ids
-//	file.go                       Mapped: this table in a file, whose memory processes share
+//	file.go                       FromFile: this table in a file, whose memory processes share
 //	bundle.go                     rows of an M that is read from its files part by part
 //	cache.go                      Cached; the cache itself is [rivulet/mapping/rowcache]
 //	redis.go, redis_read.go       Redis: the lookup of a version's rows

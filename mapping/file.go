@@ -20,7 +20,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/durable"
-	"rivulet/mapping/mapped"
+	"rivulet/mapping/offheap"
 )
 
 // fileHead begins a file of M, which goes on with the buckets and the words of an index as they are in memory, in the
@@ -48,11 +48,11 @@ func fileOf(content string) string {
 	return hex.EncodeToString(sum[:16]) + ".rows"
 }
 
-// Mapped returns a lookup of an M that is in a file of a directory, mapped into memory. Processes of a machine share
+// FromFile returns a lookup of an M that is in a file of a directory, mapped into memory. Processes of a machine share
 // it, and only the first one has M in its heap, to write the file. A file that was damaged is written again. content
 // names M ([artifact.Manifest.MappingContent]), and read returns the artifact. Nobody may change a file where it
 // stands, or cut it off: that would end the processes that read it. It may be removed at any time.
-func Mapped(ctx context.Context, dir, content string, read func() (*artifact.Bundle, error),
+func FromFile(ctx context.Context, dir, content string, read func() (*artifact.Bundle, error),
 	log *slog.Logger) (*Memory, error) {
 	path := filepath.Join(dir, fileOf(content))
 	x, err := openIndex(path, content)
@@ -148,7 +148,7 @@ func openIndex(path, content string) (*index, error) {
 	if is := sum.Sum64(); is != head.sum {
 		return nil, fmt.Errorf("%s: %w: its checksum is %016x, it says %016x", path, errOtherFile, is, head.sum)
 	}
-	data, err := mapped.Open(f, int(size))
+	data, err := offheap.Open(f, int(size))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -30,7 +30,7 @@ import (
 func mappedFrom(t testing.TB, dir string, b *artifact.Bundle) (m *Memory, reads int, log string) {
 	t.Helper()
 	var lines bytes.Buffer
-	m, err := Mapped(t.Context(), dir, "M of "+t.Name(), func() (*artifact.Bundle, error) {
+	m, err := FromFile(t.Context(), dir, "M of "+t.Name(), func() (*artifact.Bundle, error) {
 		reads++
 		return b, nil
 	}, slog.New(slog.NewTextHandler(&lines, nil)))
@@ -144,7 +144,7 @@ func TestADamagedFileOfMIsWrittenAgain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		broken := errors.New("the artifact is damaged")
-		_, err = Mapped(t.Context(), dir, "M of "+t.Name(), func() (*artifact.Bundle, error) { return nil, broken },
+		_, err = FromFile(t.Context(), dir, "M of "+t.Name(), func() (*artifact.Bundle, error) { return nil, broken },
 			slog.New(slog.DiscardHandler))
 		if !errors.Is(err, broken) {
 			t.Errorf("%s, and the artifact cannot be read: %v", name, err)
@@ -165,7 +165,7 @@ func TestADamagedFileOfMIsWrittenAgain(t *testing.T) {
 			}
 		}
 	}}
-	_, err = Mapped(t.Context(), dir, "M with an id twice", func() (*artifact.Bundle, error) { return twice, nil },
+	_, err = FromFile(t.Context(), dir, "M with an id twice", func() (*artifact.Bundle, error) { return twice, nil },
 		slog.New(slog.DiscardHandler))
 	if !errors.Is(err, errTwice) {
 		t.Errorf("an M with an id twice: %v", err)
@@ -180,7 +180,7 @@ func TestOneProcessWritesTheFileOfM(t *testing.T) {
 	var wait sync.WaitGroup
 	counted := 0
 	start := func(ctx context.Context) error {
-		got, err := Mapped(ctx, dir, content, func() (*artifact.Bundle, error) {
+		got, err := FromFile(ctx, dir, content, func() (*artifact.Bundle, error) {
 			counted++ // under the lock
 			close(reading)
 			<-goOn

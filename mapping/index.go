@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/attach"
-	"rivulet/mapping/mapped"
+	"rivulet/mapping/offheap"
 )
 
 // index finds rows of M by their ids: buckets of hashes, and a record for each row ([attach.PackedRows]), which has its
@@ -75,8 +75,8 @@ func indexOf(pieces iter.Seq2[*artifact.Mapping, error]) (*index, error) {
 		return nil, errors.New("mapping: M takes 64 GiB or more, which an index cannot hold")
 	}
 	x.rows.Words = make([]uint32, c.units*attach.PackedUnit)
-	mapped.LargePages(x.buckets)
-	mapped.LargePages(x.rows.Words)
+	offheap.LargePages(x.buckets)
+	offheap.LargePages(x.rows.Words)
 	x.rows.Words[0] = noLength
 	ones := slices.Repeat([]float32{1}, max(1, c.longest))
 	if !c.values {

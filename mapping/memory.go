@@ -13,8 +13,8 @@ import (
 )
 
 // Memory is a [Lookup] over an M in memory: from an artifact's directory, read from Redis as a whole, or in a file that
-// is mapped into memory ([Mapped]). Its rows have the same bits as the rows that the artifact has in Redis. It is safe
-// for concurrent use.
+// is mapped into memory ([FromFile]). Its rows have the same bits as the rows that the artifact has in Redis. It is
+// safe for concurrent use.
 type Memory struct {
 	index *index // row of M by id
 

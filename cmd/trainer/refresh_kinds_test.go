@@ -8,7 +8,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
-	"rivulet/dataset/merged"
+	"rivulet/dataset/sidecar"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/target"
@@ -111,8 +111,8 @@ func kept(d *dataset.Dataset, keep func(i, j int) bool) *graph.CSR {
 	return out
 }
 
-// A refresh takes the arrivals of each kind of graph into T: the stored graph and the artifact are those of a T that
-// had them from the beginning, byte for byte, whether they came in one round or in two.
+// A refresh takes arrivals into a graph of each kind, in one round or in two. The stored graph and the artifact have the
+// same bytes as if T had had these nodes from the beginning.
 func TestRefreshOfEachKindOfGraph(t *testing.T) {
 	for name, kind := range kindsOfGraphs {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestRefreshOfEachKindOfGraph(t *testing.T) {
 			if got.Merged.Labelled == nil == kind.labels {
 				t.Errorf("%d nodes have their class by a label", len(got.Merged.Labelled))
 			}
-			if got.Merged = (merged.Ends{}); got.Fingerprint() != whole.Fingerprint() {
+			if got.Merged = (sidecar.Ends{}); got.Fingerprint() != whole.Fingerprint() {
 				t.Error("the graph is not the one that had the arrivals from the beginning")
 			}
 			sameParts(t, dir+"/whole-model", dir+"/once")

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"rivulet/dataset"
-	"rivulet/dataset/merged"
+	"rivulet/dataset/sidecar"
 	"rivulet/schema"
 	"rivulet/trainer/features"
 )
@@ -94,7 +94,7 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if later.Merged = (merged.Ends{}); later.Fingerprint() != whole.Fingerprint() {
+	if later.Merged = (sidecar.Ends{}); later.Fingerprint() != whole.Fingerprint() {
 		t.Error("the graph is not the one that had the arrivals from the beginning")
 	}
 	mustRun(t, dir, "train --data {}/whole --out {}/whole-model"+model)

@@ -4,7 +4,7 @@
 //	fields.go     the tables Arrival, Label and Prediction, and checks of their values
 //	namedlist.go  features by name, in memory that is used again from record to record
 //	sparse.go     sparse rows
-//	edgelist.go   EdgeIDs: ids of one record as parts of one string; ids that share their record's memory
+//	edgelist.go   EdgeIDs: ids of one record as parts of one string; inplace.go: ids that share their record's memory
 //	writer.go     Writer: a record and the first error
 //
 // A row of a table has a field's name, its Protobuf number, its kind and its place in the Go struct (package table). A

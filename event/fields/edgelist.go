@@ -3,7 +3,6 @@ package fields
 import (
 	"cmp"
 	"sync"
-	"unsafe"
 
 	"rivulet/event"
 )
@@ -59,15 +58,4 @@ func (e *EdgeIDs) AppendTo(edges []string) []string {
 		start = end
 	}
 	return edges
-}
-
-// InPlace says whether ids may be parts of the memory of the record that they are decoded from ([form.Reader.InPlace]).
-type InPlace bool
-
-// Text returns bytes of the record as text.
-func (p InPlace) Text(b []byte) string {
-	if p {
-		return unsafe.String(unsafe.SliceData(b), len(b))
-	}
-	return string(b)
 }

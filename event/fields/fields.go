@@ -15,9 +15,9 @@ import (
 )
 
 // The tables of Rivulet's messages. A row is the field's name in JSON, .avsc and errors, its number in .proto, its
-// kind, its presence, and the name of the Go struct's field where that is another one. JSON and Avro have the fields in
-// the order of the rows, Protobuf in the order of the numbers. A new field is one row here and one field of the struct;
-// tests compare the rows with the structs and with the files of schema/.
+// kind and its presence; Go is the name of the Go struct's field where it differs from the JSON name. JSON and Avro
+// have the fields in the order of the rows, Protobuf in the order of the numbers. A new field is one row here and one
+// field of the struct; tests compare the rows with the structs and with the files of schema/.
 
 // Arrival is the table of event.Arrival.
 var Arrival = table.New[event.Arrival]([]table.Field{

@@ -15,7 +15,7 @@
 // # Files
 //
 //	json.go      Codec, and errors of the library in our words
-//	write.go     the writer by table, also of times
+//	write.go     the writer by table; time.go: times
 //	decode.go    the reader by table, from the library's tokens
 //	features.go  features, in both directions; named.go: features by name
 //	scan.go      the fast reader of plain arrivals; number.go: its numbers

@@ -6,14 +6,15 @@
 //	page.go      RunPage: the same for the live page
 //	check.go     Check: settings -> checks of all connections, and of the partitions of edges of their own;
 //	             Lint: settings -> faults of the files that they name
-//	lines.go     PredictLines: the path of a record without services, JSON lines in, JSON lines out;
-//	             ExplainLines: the same for explanations
+//	lines.go     PredictLines: the path of a record without services, JSON lines in, JSON lines out
+//	explain.go   ExplainLines: the same for explanations
 //
 // The parts that they are made of:
 //
 //	versions.go  where versions come from: Redis, or a pinned directory
 //	run.go       Run: settings and log of a program; SIGHUP
-//	services.go  background services, and their end; profiles and settings over HTTP
+//	debug.go     profiles and settings over HTTP
+//	services.go  background services, and their end
 //	kafka.go     settings -> connections to Kafka: TLS, SASL, logins
 //	oauth.go     a login's tokens, from an issuer
 //	connect.go   settings -> a client of Redis

@@ -22,7 +22,7 @@ const levelKey = "log.level"
 type logging interface{ Logging() config.Log }
 
 // Run reads a program's settings and runs it with its log, which goes to w. At each SIGHUP the settings are read again,
-// those of a consumer's pipelines, too: log.level changes at once, and the log names the other settings that differ,
+// and the files of a consumer's pipelines: log.level changes at once, and the log names the other settings that differ,
 // which need a new start.
 func Run[T logging](from config.Sources, w io.Writer, program func(cfg T, log *slog.Logger) error) error {
 	cfg, err := config.Load[T](from)

@@ -166,7 +166,7 @@ func readPinned(ctx context.Context, dir, directory string, log *slog.Logger) (b
 		return b, rows, err
 	}
 	if b, err = artifact.ReadServing(dir); err == nil {
-		rows, err = mapping.Mapped(ctx, directory, b.Manifest.MappingContent(),
+		rows, err = mapping.FromFile(ctx, directory, b.Manifest.MappingContent(),
 			func() (*artifact.Bundle, error) { return artifact.Read(dir) }, log)
 	}
 	return b, rows, err

@@ -1,7 +1,7 @@
 // Package bench measures the cost of Rivulet and of its rivals, in one run on one machine: the command rivulet bench.
 // docs/performance.md says how to repeat each figure and how large it could be on paper.
 //
-//	bench.go        the sections in order, and the options of a run; a shape's artifact and arrivals saved for tools/peer
+//	bench.go        the sections in order, and the options of a run
 //	shape.go        the shapes: how large the graphs of Pubmed, Flickr and Reddit are; models and artifacts of random
 //	                numbers in these shapes
 //	arrivals.go     arrivals of a shape, as batches and as records
@@ -20,6 +20,7 @@
 //	loop.go         a plain loop of another Kafka client, as a yardstick for the passthrough
 //	meter.go        the measures of a stream: nodes/s, latencies, bytes, CPU seconds
 //	report.go       the table, the JSON object, the Go benchmark format
+//	save.go         a shape's artifact and arrivals, for tools/peer
 //	check.go        bounds of ratios, for make benchcheck
 //	machine.go      processor, cores, Go, commit
 //	process_unix.go, process_other.go  the CPU seconds of this process, on Unix and elsewhere

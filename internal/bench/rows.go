@@ -16,8 +16,8 @@ import (
 // flickr.
 const lookedUp = 2_560
 
-// rows measures lookups of rows of M: from memory, from a file that is mapped into memory, and from Redis behind a cache
-// that has a share of them.
+// rows measures lookups of rows of M: from memory, from a file that is mapped into memory, and from Redis behind a
+// cache that has a share of them.
 func (b *run) rows(ctx context.Context) error {
 	shape, err := b.streamShape()
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *run) rows(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	file, err := mapping.Mapped(ctx, dir, shape.Name, func() (*artifact.Bundle, error) {
+	file, err := mapping.FromFile(ctx, dir, shape.Name, func() (*artifact.Bundle, error) {
 		return &artifact.Bundle{Mapping: m}, nil
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {

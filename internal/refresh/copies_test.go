@@ -27,8 +27,8 @@ func pair() *dataset.Dataset {
 		Labels: []int32{0, 0, 0}, Classes: []string{"one"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}}
 }
 
-// Alarms about a graph with weights, directions, types of nodes or another task than classes are refused by name: the
-// figures that raise them are those of plain graphs.
+// Alarms about a graph with weights, directions, types of nodes or another task than classes are refused by name, as
+// the accuracies and agreements that raise alarms are measured on plain graphs only.
 func TestAlarmsAreOfPlainGraphs(t *testing.T) {
 	for want, change := range map[string]func(d *dataset.Dataset){
 		"edges have weights":    func(d *dataset.Dataset) { d.Adj.Val = []float32{2, 2} },

@@ -174,8 +174,9 @@ func ask(d *dataset.Dataset, versions ...*serving.Version) (q *questions, err er
 
 // score returns the figure in percent by which a version is judged, as it is served: the accuracy of classes, or that
 // of [eval.Answer.Score] for another task. It answers the validation nodes each on its own, as if they arrived now.
-// Their neighbours are known as far as the version has rows for their ids, so versions of a graph before and after growth can
-// be compared on the same nodes. It is an error if the version is for other features, edges or classes than the data's.
+// Their neighbours are known as far as the version has rows for their ids, so versions of a graph before and after
+// growth can be compared on the same nodes. It is an error if the version is for other features, edges or classes than
+// the data's.
 func (q *questions) score(ctx context.Context, served *serving.Version, size int) (float64, error) {
 	d := q.nodes
 	if got, want := served.Features(), d.X.Cols(); got != want {

@@ -1,4 +1,5 @@
-// Package serve answers arrivals over HTTP and gRPC, for clients that cannot wait for a topic. docs/serve.md is for users.
+// Package serve answers arrivals over HTTP and gRPC, for clients that cannot wait for a topic. docs/serve.md is for
+// users.
 //
 // # The way of a request
 //

@@ -17,8 +17,8 @@ import (
 	pb "rivulet/internal/serve/inferencepb"
 )
 
-// grpcService is the path of the Open Inference Protocol by gRPC. connect reads and writes the messages, also those of
-// gRPC-Web and of its own protocol; requests, their limits and their answers are those of oip.go.
+// grpcService is the path of the Open Inference Protocol by gRPC. Package connect reads and writes the messages, also
+// of gRPC-Web and of the Connect protocol. The code of oip.go answers them, within the same limits as by HTTP.
 const grpcService = "/inference.GRPCInferenceService/"
 
 // grpcRoutes returns a route for each procedure.
@@ -74,16 +74,17 @@ func procedure[Q, A any](s *Server, name string, open bool,
 		r.Body = io.NopCloser(bytes.NewReader(body.text.Bytes()))
 		handler.ServeHTTP(w, r)
 		if of.refused != nil {
-			answered(w, of.refused.status)
+			noteStatus(w, of.refused.status)
 		}
 	}}
 }
 
-// messageHead is the length of what stands before a message of gRPC: whether it is compressed, and its length.
+// messageHead is the length of the prefix of a message of gRPC: a byte that says whether it is compressed, and four
+// with its length.
 const messageHead = 1 + 4
 
-// announce sets the length of a body from the head of its message, so that only its bytes are reserved: clients of gRPC
-// send no content-length.
+// announce sets the length of a body from the prefix of its message, so that only its bytes are reserved: clients of
+// gRPC send no content-length.
 func announce(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength >= 0 || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 		return nil
@@ -124,11 +125,11 @@ func rpcError(e *refusal) *rpc.Error {
 // failRPC answers an error to a call that connect was not asked to answer.
 func failRPC(w http.ResponseWriter, r *http.Request, e *refusal) {
 	_ = rpc.NewErrorWriter().Write(w, r, rpcError(e)) // a client that is gone is no error of ours
-	answered(w, e.status)
+	noteStatus(w, e.status)
 }
 
-// answered notes the status of a refusal, as that of gRPC is always 200.
-func answered(w http.ResponseWriter, status int) {
+// noteStatus notes the status of a refusal, as that of gRPC is always 200.
+func noteStatus(w http.ResponseWriter, status int) {
 	if seen, is := w.(*statusWriter); is {
 		seen.status = status
 	}

@@ -1,10 +1,12 @@
 // Package wire speaks Kafka's protocol where kafka-go does not do it as is needed here. It knows no topic, no group
 // and no settings; package kafka does.
 //
-//	record.go   records, read or to be published, their Damage, and the leader's epoch that each was written in
-//	dial.go     connections: of kafka-go's transport, and of a group's member; the topic that was meant by a misspelt one
+//	record.go   records, read or to be published, and their Damage
+//	dial.go     connections: of kafka-go's transport, and of a group's member
 //	login.go    SASL: logins
 //	request.go  requests that kafka-go lacks: kmsg describes them, kafka-go's transport carries them
+//	topics.go   the topic that was meant by one that does not exist
+//	epochs.go   which leader's epoch each record was written in
 //	reader.go   the records of a fetch's answer, piece by piece, without aborted transactions
 //	unpack.go   gzip, snappy, lz4 and zstd as streams in bounded memory
 //	batch.go    record batches, written byte by byte

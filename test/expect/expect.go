@@ -1,5 +1,5 @@
-// Package expect says in one line what most tests say after most calls: that there was no error, and that two values are
-// the same.
+// Package expect says in one line what most tests say after most calls: that there was no error, and that two values
+// are the same.
 package expect
 
 import (

@@ -13,7 +13,7 @@
 //	                   by replacing its raw rows
 //
 //	encode.go      columns of a table made features by a schema
-//	preprocess.go  the preprocessing fitted to T, and sums of columns
+//	preprocess.go  the preprocessing fitted to T; sums.go: sums of columns
 //	factored.go    Factored; blocks.go: its blocks of columns, two hops of them
 //	design.go      Design
 //	principal.go   a design's principal directions

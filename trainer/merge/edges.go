@@ -142,8 +142,8 @@ func (g *growth) matchBucket(k int, of *spill.Buckets) error {
 	})
 }
 
-// waits is an edge that waits: its place in the order in which edges came, what it has, and what it had before.
-type waits struct {
+// waitingEdge has the place of an edge in the order in which edges came, its property, and the one of earlier rounds.
+type waitingEdge struct {
 	order   int64
 	of, was property
 }
@@ -154,13 +154,13 @@ func (g *growth) wait() error {
 	g.unknown = g.spill("unknown", ranges(g.sources.Records()+g.targets.Records()))
 	all, fresh := int64(0), 0
 	for k := range g.unmatched.Len() {
-		first := map[ends]*waits{}
+		first := map[ends]*waitingEdge{}
 		err := g.unmatched.Each(k, func(r *spill.Record) error {
 			order, source, target, p := r.NextNumber(), r.NextText(), r.NextText(), property(r.NextNumber())
 			at := g.form.ends(source, target, p)
 			w := first[at]
 			if w == nil {
-				w = &waits{order: order}
+				w = &waitingEdge{order: order}
 				first[at] = w
 			}
 			if w.order, w.of = min(w.order, order), max(w.of, p); order < g.waited {

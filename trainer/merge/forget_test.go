@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset"
-	"rivulet/dataset/merged"
+	"rivulet/dataset/sidecar"
 	"rivulet/durable"
 	"rivulet/event"
 )
@@ -62,7 +62,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("%v and %v are held out, %d entries of edges, report %+v", d.Validation, d.Test, d.Adj.NNZ(), report)
 	}
 	// A forgetting alone is a change, and no file has the id afterwards.
-	data.Merged.Waiting = append(data.Merged.Waiting, merged.Waiting{Node: 0, ID: "zz-waits"})
+	data.Merged.Waiting = append(data.Merged.Waiting, sidecar.Waiting{Node: 0, ID: "zz-waits"})
 	m = inMemory(data)
 	feed(m, []event.Arrival{forgotten("zz-waits"), forgotten("y")}, nil)
 	less, report := grownData(t, m)

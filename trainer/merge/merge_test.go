@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
-	"rivulet/dataset/merged"
+	"rivulet/dataset/sidecar"
 	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
@@ -107,7 +107,7 @@ func TestRules(t *testing.T) {
 			Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 11, 12, 30, 31, 0, 41}}},
 		Labels: []int32{1, 0, 0, 1, -1, 0, 1, -1}, Classes: []string{"zebra", "ant"},
 		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3},
-		Merged: merged.Ends{Waiting: []merged.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
+		Merged: sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
 	want.Adj.Val = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
@@ -291,7 +291,7 @@ func TestWaitingEdgesAreBounded(t *testing.T) {
 	m.MaxWaiting = 2
 	feed(m, []event.Arrival{arrived("x", 1, 1, "p", "q"), arrived("y", 1, 1, "r")}, nil)
 	d, r := grownData(t, m)
-	if diff := cmp.Diff([]merged.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
+	if diff := cmp.Diff([]sidecar.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
 		r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
 		t.Errorf("%+v (-want +got):\n%s", r, diff)
 	}

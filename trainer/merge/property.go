@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"rivulet/dataset"
-	"rivulet/dataset/merged"
+	"rivulet/dataset/sidecar"
 	"rivulet/event"
 	"rivulet/graph"
 )
 
-// form says what the edges of a graph have beside their ends: weights, or types and directions, or nothing.
+// form says whether the edges of a graph have weights, types and directions, or neither.
 type form struct {
 	weighted bool
 	by       *graph.Bins // types and directions; nil: edges have neither
 }
 
-// property is what an edge has beside its ends, as a number: the bits of its weight; or twice the place of its type
-// among the graph's, and one more where it leads from its second end to its first. It is 0 where edges have nothing.
+// property is an edge's weight, or its type and direction, as a number: the bits of the weight; or twice the place of
+// its type among the graph's, and one more where it leads from its second end to its first. It is 0 where edges have
+// neither.
 type property int64
 
 // weight returns the property of a weight. Weights are above 0, so that a larger weight is a larger property.
@@ -126,8 +127,8 @@ func (f form) edgeOf(e *event.Edge) (low, high string, of property, known bool) 
 }
 
 // waiting returns an edge from an id to one that is no node yet. index has the nodes of ids.
-func (f form) waiting(index map[string]int32, node, id string, p property) merged.Waiting {
-	w := merged.NewWaiting(index, node, id)
+func (f form) waiting(index map[string]int32, node, id string, p property) sidecar.Waiting {
+	w := sidecar.NewWaiting(index, node, id)
 	switch {
 	case f.weighted:
 		w.Weight = f.ofWeight(p)
@@ -140,14 +141,14 @@ func (f form) waiting(index map[string]int32, node, id string, p property) merge
 }
 
 // ofWaiting returns the property of an edge that waits.
-func (f form) ofWaiting(w *merged.Waiting) property {
+func (f form) ofWaiting(w *sidecar.Waiting) property {
 	if f.by == nil {
 		return f.weight(w.Weight)
 	}
 	return f.related(max(0, f.by.Type(w.Type)), w.In)
 }
 
-// eachEdge calls use with the edges of a data set, each once.
+// eachEdge calls use with the edges of node i of a data set. Over all nodes each edge comes once.
 func (f form) eachEdge(d *dataset.Dataset, i int, use func(j int32, p property) error) error {
 	if f.by == nil {
 		cols, vals := d.Adj.Row(i)

@@ -13,8 +13,8 @@ import (
 	"slices"
 
 	"rivulet/dataset"
-	"rivulet/dataset/merged"
 	"rivulet/dataset/parquet"
+	"rivulet/dataset/sidecar"
 	"rivulet/dataset/table"
 	"rivulet/durable"
 	"rivulet/infer/target"
@@ -258,7 +258,7 @@ func (t *Tables) Load() (*dataset.Dataset, error) {
 	}
 	slices.Sort(d.Merged.Labelled)
 	return d, t.eachWaiting(func(node, id string, _ property) error {
-		d.Merged.Waiting = append(d.Merged.Waiting, merged.NewWaiting(index, node, id))
+		d.Merged.Waiting = append(d.Merged.Waiting, sidecar.NewWaiting(index, node, id))
 		return nil
 	})
 }

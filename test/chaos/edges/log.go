@@ -177,7 +177,7 @@ func (l *Log) sets(p *records, a int) *Sets {
 		s.Ready = p.all[end].Time
 	}
 	add := func(edges []int) {
-		set := p.neighbours(a, p.taken(a, edges), a)
+		set := p.neighbours(a, p.untilComplete(a, edges), a)
 		if !slices.ContainsFunc(s.All, func(o []string) bool { return slices.Equal(o, set) }) {
 			s.All = append(s.All, set)
 		}
@@ -198,8 +198,8 @@ func (l *Log) sets(p *records, a int) *Sets {
 	return s
 }
 
-// taken returns those of the edges at some places that an arrival has when it is complete.
-func (p *records) taken(a int, edges []int) []int {
+// untilComplete returns the first of the edges at some places, up to the one that makes an arrival complete.
+func (p *records) untilComplete(a int, edges []int) []int {
 	r := &p.all[a]
 	for i, e := range edges {
 		if r.Count > 0 && e > a && len(r.Neighbours)+i >= r.Count {

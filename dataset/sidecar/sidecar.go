@@ -1,7 +1,7 @@
-// Package merged describes what a data set in the GraphSAINT layout has beside the layout's own files: the open ends of
-// arrivals that were merged into it, and what its edges and labels are where these are not undirected edges without
+// Package sidecar describes what a data set in the GraphSAINT layout has beside the layout's own files: the open ends
+// of arrivals that were merged into it, and what its edges and labels are where these are not undirected edges without
 // weights and classes. It stands in one file, in which older readers refuse a field that they do not know.
-package merged
+package sidecar
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ type File struct {
 	NodeTypes *schema.Types `json:"node_types,omitempty"` // nil: all nodes are of one type
 }
 
-// Relations returns what edges have types or directions of; nil: they have neither.
+// Relations returns the types and directions of edges; nil: they have neither.
 func (f *File) Relations() *graph.Bins {
 	if !f.Directed && f.Types == nil {
 		return nil
@@ -65,7 +65,7 @@ func (f *File) Relations() *graph.Bins {
 	return &graph.Bins{Types: f.Types, Directed: f.Directed, Arriving: f.Arriving}
 }
 
-// Relate sets what edges have types or directions of.
+// Relate sets the types and directions of edges; nil leaves them without.
 func (f *File) Relate(by *graph.Bins) {
 	if by != nil {
 		f.Types, f.Directed, f.Arriving = by.Types, by.Directed, by.Arriving

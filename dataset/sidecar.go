@@ -5,15 +5,15 @@ import (
 	"os"
 
 	"rivulet/dataset/file"
-	"rivulet/dataset/merged"
 	"rivulet/dataset/numpy"
+	"rivulet/dataset/sidecar"
 	"rivulet/graph"
 	"rivulet/infer/target"
 )
 
-// described returns what stands in merged.json.
-func (d *Dataset) described() *merged.File {
-	f := &merged.File{Ends: d.Merged, Weights: d.Adj.Val != nil, Task: d.Task, NodeTypes: d.NodeTypes}
+// sidecar returns the content of merged.json.
+func (d *Dataset) sidecar() *sidecar.File {
+	f := &sidecar.File{Ends: d.Merged, Weights: d.Adj.Val != nil, Task: d.Task, NodeTypes: d.NodeTypes}
 	f.Relate(d.By)
 	for i, is := range d.Candidates {
 		if is {
@@ -67,7 +67,7 @@ func (d *Dataset) loadRelations(dir string, by *graph.Bins) error {
 
 // loadOutputs reads the names of classes and labels, the numbers and names of a task of numbers, or the candidates of a
 // task of links.
-func (d *Dataset) loadOutputs(dir string, said *merged.File) error {
+func (d *Dataset) loadOutputs(dir string, said *sidecar.File) error {
 	switch said.Task {
 	case target.Number:
 		err := file.Read(dir, targetsFile, file.MaxBytes, func(f *os.File, size int64) error {

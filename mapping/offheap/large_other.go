@@ -1,6 +1,6 @@
 //go:build !linux
 
-package mapped
+package offheap
 
 // LargePages asks for large pages, which is done on Linux only.
 func LargePages[T any]([]T) {}
