@@ -23,24 +23,29 @@ const maxManifestBytes = 16 << 20
 // nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files, which have all
 // been read and checked once: Mapping is nil and Parts is set. [Bundle.LoadMapping] and the publisher check that no id
 // is in two of them.
-func Read(dir string) (*Bundle, error) {
-	b, err := read(dir)
+func Read(dir string) (*Bundle, error) { return readDir(dir, read) }
+
+// readDir opens the directory of an artifact, reads its manifest, and has read do the rest.
+func readDir(dir string, read func(root *os.Root, manifest *Manifest) (*Bundle, error)) (*Bundle, error) {
+	b, err := func() (*Bundle, error) {
+		root, err := os.OpenRoot(dir) // no name in a manifest leads out of it
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = root.Close() }()
+		manifest, err := readManifest(root)
+		if err != nil {
+			return nil, err
+		}
+		return read(root, manifest)
+	}()
 	if err != nil {
 		return nil, fmt.Errorf("reading artifact %s: %w", dir, err)
 	}
 	return b, nil
 }
 
-func read(dir string) (*Bundle, error) {
-	root, err := os.OpenRoot(dir) // no name in a manifest leads out of it
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	manifest, err := readManifest(root)
-	if err != nil {
-		return nil, err
-	}
+func read(root *os.Root, manifest *Manifest) (_ *Bundle, err error) {
 	if err := refuseUnlisted(root, manifest); err != nil {
 		return nil, err
 	}
@@ -63,31 +68,16 @@ func read(dir string) (*Bundle, error) {
 	}
 	b, err := decode(manifest, names, files)
 	if err == nil && manifest.InParts() {
-		err = b.openParts(root, dir)
+		err = b.openParts(root, root.Name())
 	}
 	return b, err
 }
 
 // ReadServing reads and checks the serving part of the artifact in a directory ([DecodeServing]), as a consumer has it
 // of Redis: M's files are not opened.
-func ReadServing(dir string) (*Bundle, error) {
-	b, err := readServing(dir)
-	if err != nil {
-		return nil, fmt.Errorf("reading artifact %s: %w", dir, err)
-	}
-	return b, nil
-}
+func ReadServing(dir string) (*Bundle, error) { return readDir(dir, readServing) }
 
-func readServing(dir string) (*Bundle, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	manifest, err := readManifest(root)
-	if err != nil {
-		return nil, err
-	}
+func readServing(root *os.Root, manifest *Manifest) (_ *Bundle, err error) {
 	files := map[string][]byte{}
 	for _, name := range append(requiredFiles(manifest), optionalFiles...) {
 		if listed, is := manifest.Files[name]; is && !slices.Contains(trainerFiles, name) {

@@ -234,7 +234,7 @@ var users = []struct {
 
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
-var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/harness",
+var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/prototest", "test/harness",
 	"test/chaos", "test/chaos/client", "test/chaos/edges", "test/chaos/forget", "test/chaos/gauge", "test/chaos/labels",
 	"test/chaos/ledger", "test/chaos/member", "test/chaos/oracle", "test/chaos/record", "test/chaos/refresher",
 	"test/chaos/rows", "test/chaos/services", "test/chaos/stream", "test/chaos/trap", "test/chaos/versions",
