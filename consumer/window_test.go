@@ -78,7 +78,10 @@ func (s *stack) predictions() (all []event.Prediction) {
 func eachDelivery(t *testing.T, test func(t *testing.T, partitions int, exactly bool)) {
 	for _, partitions := range []int{1, 4} {
 		for name, exactly := range map[string]bool{"at least once": false, "exactly once": true} {
-			t.Run(fmt.Sprintf("%s, %d partitions", name, partitions), func(t *testing.T) { test(t, partitions, exactly) })
+			t.Run(fmt.Sprintf("%s, %d partitions", name, partitions), func(t *testing.T) {
+				t.Parallel()
+				test(t, partitions, exactly)
+			})
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/internal/quantile"
 	"rivulet/mapping/mappingtest"
+	"rivulet/test/expect"
 )
 
 // mappedFrom returns M as a file in a directory, and how often its artifact was read.
@@ -66,9 +67,7 @@ func TestMappedEqualsMemoryAndRedis(t *testing.T) {
 		ids := append(slices.Clone(m.IDs), "nobody", "", m.IDs[0])
 		memory := FromArtifact(m)
 		want := mustRows(t, memory, ids...)
-		if diff := cmp.Diff(want, mustRows(t, NewRedis(client, stored(t, client, prefix, m)), ids...)); diff != "" {
-			t.Fatalf("rows differ (-memory +redis):\n%s", diff)
-		}
+		expect.Same(t, want, mustRows(t, NewRedis(client, stored(t, client, prefix, m)), ids...), "rows in memory and in Redis")
 		ones := &artifact.Mapping{IDs: m.IDs, Rows: &graph.CSR{Rows: m.Rows.Rows, Cols: m.Rows.Cols, RowPtr: m.Rows.RowPtr,
 			ColIdx: m.Rows.ColIdx}}
 		for name, c := range map[string]struct {
@@ -83,9 +82,7 @@ func TestMappedEqualsMemoryAndRedis(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "deep", "er")
 			for k, wantReads := range []int{1, 0} {
 				got, reads, _ := mappedFrom(t, dir, c.bundle)
-				if diff := cmp.Diff(c.want, mustRows(t, got, ids...)); diff != "" {
-					t.Errorf("%s: rows differ (-want +file):\n%s", name, diff)
-				}
+				expect.Same(t, c.want, mustRows(t, got, ids...), "%s: rows of the file", name)
 				if reads != wantReads || got.Stats().Bytes != memory.Stats().Bytes || got.Len() != len(m.IDs) {
 					t.Errorf("%s, start %d: read %d times, want %d: %d rows, %+v", name, k, reads, wantReads, got.Len(), got.Stats())
 				}

@@ -50,10 +50,7 @@ func TestRedisRowMemory(t *testing.T) {
 }
 
 func holdRowMemory(t *testing.T, client redis.UniversalClient, prefix string) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 100_000
-	}
+	const n = 100_000
 	for _, kind := range mappingtest.IDKinds {
 		taken, content := rowMemory(t, client, prefix+kind.Name+":", n, kind.Make)
 		t.Logf("%s: %d rows take %.1f B a row, id and row %.1f B, ratio %.2f", kind.Name, n, taken, content, taken/content)

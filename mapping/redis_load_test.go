@@ -13,6 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 func alive() error { return nil }
@@ -35,9 +36,7 @@ func TestLoadIsTheTable(t *testing.T) {
 			client.Del(t.Context(), table.Key(b))
 		}
 		ids := append([]string{"nobody"}, m.IDs...)
-		if diff := cmp.Diff(mustRows(t, FromArtifact(m), ids...), mustRows(t, all, ids...)); diff != "" {
-			t.Errorf("rows (-artifact +loaded):\n%s", diff)
-		}
+		expect.Same(t, mustRows(t, FromArtifact(m), ids...), mustRows(t, all, ids...), "rows of the artifact, and loaded")
 		want := CacheStats{Hits: 40_001, Unknown: 1, Entries: 40_000, Bytes: all.Stats().Bytes}
 		if diff := cmp.Diff(want, all.Stats()); diff != "" {
 			t.Errorf("stats (-want +got):\n%s", diff)

@@ -20,10 +20,6 @@ import (
 // Whichever bit of a stored row or note is changed, it is never read as another one; and a row is not taken for that
 // of another id.
 func TestAFlippedBitOfAnArrivalIsSeen(t *testing.T) {
-	flips := 10_000
-	if testing.Short() {
-		flips = 500
-	}
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorldOfArrivals(t, client, prefix)
 		a := w.open(t, time.Hour, 1000)
@@ -44,7 +40,7 @@ func TestAFlippedBitOfAnArrivalIsSeen(t *testing.T) {
 			return w.table.bucket(bucketOf(ids[i], a.buckets), a.epoch.Load()), ids[i]
 		}
 		rng := rand.New(rand.NewPCG(3, 3))
-		for range flips {
+		for range 500 {
 			i := rng.IntN(len(ids) + 1)
 			key, name := field(i)
 			good := client.HGet(t.Context(), key, name).Val()

@@ -4,6 +4,7 @@ package expect
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,6 +28,9 @@ func OK(t T, err error) {
 // the value.
 func Same(t T, want, got any, what string, args ...any) {
 	t.Helper()
+	if reflect.DeepEqual(want, got) { // cmp is slow
+		return
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(what, args...), diff)
 	}
