@@ -18,15 +18,12 @@ import (
 // Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the
 // other; they are stopped for longer than their session and continue afterwards; the broker is killed. A
 // read-committed reader sees each arrival predicted once, and the arrivals of a key in order.
-func TestExactlyOnceOnTheEmbeddedBroker(t *testing.T) {
-	t.Parallel()
-	exactlyOnce(t, nil, kill)
-}
-
-// The same for longer on a real broker.
-func TestExactlyOnceOnARealBroker(t *testing.T) {
-	broker := needBroker(t)
-	exactlyOnce(t, &broker, kill, kill, pause, crash, kill, pause, kill)
+func TestExactlyOnce(t *testing.T) {
+	if broker := realOrEmbedded(t); broker != nil {
+		exactlyOnce(t, broker, kill, pause, crash, kill)
+	} else {
+		exactlyOnce(t, nil, kill)
+	}
 }
 
 // disruption disturbs a running consumer and returns the one that runs from then on.

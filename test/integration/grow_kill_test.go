@@ -27,18 +27,8 @@ import (
 // Two consumers, each attaching to the other's arrivals, are killed with SIGKILL when the rows of a batch of arrivals
 // are written and its offsets are not committed: one, the other, both. No arrival that is committed is without its
 // row, and a repeated prediction says the same to the bit, whatever arrivals have come since.
-func TestKillBetweenRowsAndCommitOnTheEmbeddedBroker(t *testing.T) {
-	t.Parallel()
-	killBetweenRowsAndCommit(t, nil)
-}
-
-func TestKillBetweenRowsAndCommitOnARealBroker(t *testing.T) {
-	broker := needBroker(t)
-	killBetweenRowsAndCommit(t, &broker)
-}
-
-func killBetweenRowsAndCommit(t *testing.T, broker *harness.Broker) {
-	besideEachOther(t, broker, func(w *world, bundle *artifact.Bundle, delivery string) {
+func TestKillBetweenRowsAndCommit(t *testing.T) {
+	besideEachOther(t, realOrEmbedded(t), func(w *world, bundle *artifact.Bundle, delivery string) {
 		s := newGrowing(w, 2)
 		s.publish("artifact")
 		s.killRounds(bundle, delivery)

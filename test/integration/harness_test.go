@@ -66,6 +66,18 @@ func needBroker(tb testing.TB) harness.Broker {
 	return harness.Broker{Dir: dir, Port: port}
 }
 
+// realOrEmbedded returns the broker of needBroker where there is one. Without it the test runs on the embedded broker,
+// beside others.
+func realOrEmbedded(t *testing.T) *harness.Broker {
+	t.Helper()
+	if os.Getenv("RIVULET_TEST_KAFKA_DIR") == "" {
+		t.Parallel()
+		return nil
+	}
+	broker := needBroker(t)
+	return &broker
+}
+
 // built holds the directory of the programs that all tests share.
 var built struct {
 	sync.Once

@@ -23,18 +23,8 @@ import (
 // Half of the edges of each arrival come after it was predicted. Two consumers are killed with SIGKILL, one, the other
 // and both, while arrivals wait and revisions settle. Under exactly_once each prediction and each revision of a run
 // without kills is there once, with the same bits, and so are the rows; the last of them is the whole arrival.
-func TestKillWhileEdgesAreLateOnTheEmbeddedBroker(t *testing.T) {
-	t.Parallel()
-	killWhileEdgesAreLate(t, nil)
-}
-
-func TestKillWhileEdgesAreLateOnARealBroker(t *testing.T) {
-	broker := needBroker(t)
-	killWhileEdgesAreLate(t, &broker)
-}
-
-func killWhileEdgesAreLate(t *testing.T, broker *harness.Broker) {
-	besideEachOther(t, broker, func(w *world, bundle *artifact.Bundle, update string) {
+func TestKillWhileEdgesAreLate(t *testing.T) {
+	besideEachOther(t, realOrEmbedded(t), func(w *world, bundle *artifact.Bundle, update string) {
 		newLateEdges(w, bundle, update).killRounds()
 	}, "row", "predict")
 }
