@@ -30,7 +30,7 @@ func classesOf(t *testing.T, name string, nodes int) []int32 {
 // within half a point over five seeds, of gcn over two within a point, on the smaller graph.
 func TestLabelsOnRealGraphs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it trains twelve times")
+		t.Skip("seconds of training; left out with -short")
 	}
 	for _, set := range explainedSets[:2] {
 		d := realSet(t, set.name)
@@ -38,7 +38,7 @@ func TestLabelsOnRealGraphs(t *testing.T) {
 		for model, c := range map[string]struct {
 			seeds uint64
 			most  float64
-		}{"sgc": {5, 0.5}, "gcn": {2, 1}} {
+		}{"sgc": {realSeeds(5), 0.5}, "gcn": {realSeeds(2), 1}} {
 			if model == "gcn" && set.name != "cora" {
 				continue
 			}

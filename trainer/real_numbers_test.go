@@ -80,16 +80,16 @@ func components(d *dataset.Dataset, outputs int) *dataset.Dataset {
 	return &out
 }
 
-// On real graphs predictions on S explain as much as those of arrivals that are each truly joined to T, within a point,
+// On real graphs predictions on S explain as much as those of arrivals that are each truly joined to T, within a point
 // over five seeds, and intervals for 90% hold 90% of numbers that no fit has seen.
 func TestNumbersOnRealGraphs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it trains ten times")
+		t.Skip("seconds of training; left out with -short")
 	}
 	for _, set := range explainedSets[:2] {
 		d := components(realSet(t, set.name), 4)
 		var alone, onS, covered []float64
-		for seed := range uint64(5) {
+		for seed := range realSeeds(5) {
 			o := Defaults()
 			o.Nodes, o.Costs, o.Batch, o.Seed = set.nodes, false, 1, seed
 			for _, r := range mustTrain(t, d, o).Results {

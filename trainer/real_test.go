@@ -23,11 +23,11 @@ func TestSection9OnRealGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		nodes       int
-		seeds       int
+		seeds       uint64
 		graph, node float64 // most points that O→S may be below O→O
 		whole       float64 // section 9's Whole in node batches, less a point
 	}{
-		{"cora", 70, 5, 1.5, 1.5, 75.8},
+		{"cora", 70, realSeeds(5), 1.5, 1.5, 75.8},
 		{"amazon_photo", 38, 1, 1.0, 0.5, 92.4},
 		{"coauthor_cs", 46, 1, 1.0, 0.5, 91.7},
 	} {
@@ -37,7 +37,7 @@ func TestSection9OnRealGraphs(t *testing.T) {
 			}
 			d := realSet(t, c.name)
 			mean := map[string]float64{}
-			for seed := range uint64(c.seeds) {
+			for seed := range c.seeds {
 				o := Defaults()
 				o.Nodes, o.Seed, o.Costs = c.nodes, seed, false
 				o.Own = OwnNever // S alone beside Whole; TestSection11OnRealGraphs has own features
