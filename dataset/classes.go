@@ -89,20 +89,24 @@ func fractions(names []string) (first string) {
 	return first
 }
 
-// checkTrained suspects classes that no training node has.
+// checkTrained suspects classes that no training node has, or one alone.
 func (d *Dataset) checkTrained() {
 	if len(d.Train) < fewLabelled {
 		return
 	}
-	has := make([]bool, len(d.Classes))
+	has := make([]int, len(d.Classes))
 	for _, i := range d.Train {
 		if d.Labels[i] >= 0 {
-			has[d.Labels[i]] = true
+			has[d.Labels[i]]++
 		}
 	}
-	for c, ok := range has {
-		if !ok {
+	for c, n := range has {
+		switch n {
+		case 0:
 			d.suspect("class %.40q has no training node, and cannot be predicted.", d.Classes[c])
+		case 1:
+			d.suspect("class %.40q has one training node, and is told by this node alone: leave the class out, or join it with "+
+				"another.", d.Classes[c])
 		}
 	}
 }

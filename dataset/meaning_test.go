@@ -176,6 +176,12 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 		"integers as floats": {func(i int) string { return fmt.Sprintf("%d.0", i%3) }, "", ""},
 		"no training node": {func(i int) string { return []string{"a", "b", "c"}[max(i%2, i/39*2)] }, "",
 			`class "c" has no training node`},
+		"one training node": {func(i int) string {
+			if i == 36 || i > 37 {
+				return "c"
+			}
+			return []string{"a", "b"}[i%2]
+		}, "", `class "c" has one training node`},
 	} {
 		var nodes strings.Builder
 		nodes.WriteString("id,x,label,split\n")

@@ -52,8 +52,8 @@ func typedByWords(d *dataset.Dataset) *dataset.Dataset {
 }
 
 // On real graphs with typed edges the accuracy of rsgc on S is that of arrivals that are each truly joined to T alone,
-// within half a point, over five seeds of the smaller graph and one of the larger. Of the larger graph every so-many-th
-// test node is joined, and what T's tables are off by there is taken for all; W_O is the same with every seed.
+// within half a point, over the seeds. Of the larger graph every so-many-th test node is joined, and what T's tables are
+// off by there is taken for all; W_O is the same with every seed.
 func TestTypesOnRealGraphs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it trains on real graphs, and joins hundreds of arrivals one by one")
@@ -62,11 +62,7 @@ func TestTypesOnRealGraphs(t *testing.T) {
 		d := typedByWords(realSet(t, set.name))
 		var alone, onS []float64
 		correction := 0.0
-		seeds := uint64(1)
-		if set.name == "cora" {
-			seeds = realSeeds(5)
-		}
-		for seed := range seeds {
+		for seed := range realSeeds(5) {
 			o := Defaults()
 			o.Models, o.Nodes, o.Costs, o.Seed, o.Own = []string{"rsgc"}, 2*set.nodes, false, seed, OwnNever
 			accuracy := map[string]float64{}

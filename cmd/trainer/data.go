@@ -36,11 +36,14 @@ func dataInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write data.yaml: which tables there are, and what their columns mean",
-		Long: "init looks for a table of nodes and one of edges in a directory, or takes those of --nodes and --edges, and writes\n" +
-			"DIR/data.yaml with what it finds. What it guesses it says; flags say it instead. Correct the file by hand, and give\n" +
-			"its directory as --data.",
-		Args:    cobra.MaximumNArgs(1),
-		Example: "  trainer data init out/shop\n  trainer data init . --nodes users.parquet --edges follows.parquet --label churned",
+		Long: "init looks for a table of nodes and one of edges in a directory, or takes those of --nodes and\n" +
+			"--edges, and writes DIR/data.yaml with what it finds. Tables beside the first whose ids are ends of edges are\n" +
+			"further types of nodes. What it guesses it says; flags say it instead. Correct the file by hand, and give its\n" +
+			"directory as --data.",
+		Args: cobra.MaximumNArgs(1),
+		Example: "  trainer data init out/shop\n" +
+			"  trainer data init . --nodes users.parquet --edges follows.parquet --label churned\n" +
+			"  trainer data init . --nodes user=users.csv,item=items.csv --edges purchases.csv --label segment",
 	}
 	data := dataFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -51,7 +54,7 @@ func dataInitCommand() *cobra.Command {
 		if data.Dir != "" || data.Preset != "" {
 			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and --preset are for check")
 		}
-		found, err := table.Find(dir, data.Tables, tableKinds)
+		found, err := findTables(dir, data.Tables)
 		if err != nil {
 			return err
 		}
@@ -73,18 +76,20 @@ func dataInitCommand() *cobra.Command {
 // returns an error if the file exists.
 func writeTables(file string, found *table.Found) error {
 	t := found.Settings
-	for _, path := range []*string{(*string)(&t.Nodes), &t.Edges} {
-		absolute, errPath := filepath.Abs(*path)
-		dir, errDir := filepath.Abs(filepath.Dir(file))
-		if err := errors.Join(errPath, errDir); err != nil {
-			return err
-		}
-		if relative, err := filepath.Rel(dir, absolute); err == nil {
-			*path = relative
-		}
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return err
 	}
+	t.MapPaths(func(path string) string {
+		if absolute, err := filepath.Abs(path); err == nil && path != "" {
+			if relative, err := filepath.Rel(dir, absolute); err == nil {
+				return relative
+			}
+		}
+		return path
+	})
 	text := &bytes.Buffer{}
-	fmt.Fprintln(text, "# Two tables and what their columns mean; trainer --help lists the same as flags. Columns of nodes:")
+	fmt.Fprintln(text, "# The tables and what their columns mean; trainer --help lists the same as flags. Columns of nodes:")
 	for _, column := range found.Columns {
 		fmt.Fprintf(text, "#   %s\n", strings.Join(strings.Fields(column), " "))
 	}
@@ -149,7 +154,7 @@ const shownGuesses = 3
 // undescribed prints the settings that data init would write for the tables of a directory, and returns advice; if
 // there are no tables with names that it knows, it returns unknown.
 func undescribed(w io.Writer, dir string, unknown error) error {
-	found, err := table.Find(dir, table.Settings{}, tableKinds)
+	found, err := findTables(dir, table.Settings{})
 	switch {
 	case errors.Is(err, table.ErrNoTable):
 		return unknown // it lists the formats that were looked for
@@ -157,8 +162,12 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir,
 			table.SettingsFile, dir, err)
 	}
+	nodes := filepath.Base(string(found.Settings.Nodes))
+	if types := found.Settings.NodeTables(); types != nil {
+		nodes = baseNames(types)
+	}
 	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, table.SettingsFile,
-		filepath.Base(string(found.Settings.Nodes)), filepath.Base(found.Settings.Edges))
+		nodes, filepath.Base(found.Settings.Edges))
 	for _, guess := range found.Guesses[:min(len(found.Guesses), shownGuesses)] {
 		fmt.Fprintf(w, "  %s\n", guess)
 	}

@@ -16,31 +16,51 @@ import (
 	"rivulet/test/harness"
 )
 
+// tensor is a tensor of a state_dict by its name in PyTorch.
+type tensor struct {
+	name   string
+	shape  []int
+	values []float32
+}
+
+// stateFile writes tensors to a safetensors file, as safetensors.torch.save_file does.
+func stateFile(t *testing.T, tensors ...tensor) string {
+	t.Helper()
+	header, data := map[string]any{}, []byte{}
+	for _, of := range tensors {
+		begin := len(data)
+		for _, v := range of.values {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+		}
+		header[of.name] = map[string]any{"dtype": "F32", "shape": of.shape, "data_offsets": []int{begin, len(data)}}
+	}
+	text, err := json.Marshal(header)
+	expect.OK(t, err)
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), data...)
+	expect.OK(t, os.WriteFile(path, file, 0o600))
+	return path
+}
+
 // stateDict writes a model's weights to a safetensors file in PyTorch's shape, [out, in]. Tensors are named as in
 // package infer, with from replaced by to.
 func stateDict(t *testing.T, m artifact.Model, from, to string) string {
 	t.Helper()
-	header, data := map[string]any{}, []byte{}
+	var tensors []tensor
 	for _, p := range m.Params {
-		begin, w := len(data), p.Value
+		w := p.Value
+		of := tensor{name: strings.Replace(p.Name, from, to, 1), shape: []int{w.Cols, w.Rows}}
 		for o := range w.Cols {
 			for i := range w.Rows {
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(w.Data[i*w.Cols+o]))
+				of.values = append(of.values, w.Data[i*w.Cols+o])
 			}
 		}
-		shape := []int{w.Cols, w.Rows}
 		if strings.HasSuffix(p.Name, "bias") {
-			shape = shape[:1]
+			of.shape = of.shape[:1]
 		}
-		header[strings.Replace(p.Name, from, to, 1)] = map[string]any{"dtype": "F32", "shape": shape,
-			"data_offsets": []int{begin, len(data)}}
+		tensors = append(tensors, of)
 	}
-	text, err := json.Marshal(header)
-	expect.OK(t, err)
-	path := filepath.Join(t.TempDir(), m.Name+".safetensors")
-	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), data...)
-	expect.OK(t, os.WriteFile(path, file, 0o600))
-	return path
+	return stateFile(t, tensors...)
 }
 
 const importData = " --preset small --preset-nodes 600 --nodes 18 "

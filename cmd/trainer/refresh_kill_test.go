@@ -120,15 +120,15 @@ func TestKilledProcess(t *testing.T) {
 	t.Fatalf("it outlived step %q: %v\n%s", at, err, w.log.String())
 }
 
-// A refresh is killed with SIGKILL at each step, and started again: the graph equals the graph of an
+// A refresh of a graph with weights is killed with SIGKILL at each step, and started again: the graph equals the graph of an
 // uninterrupted refresh byte for byte, CURRENT names its artifact, each version is complete, and the group's offsets
 // equal the offsets in the graph.
 func TestRefreshKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	killedAtEveryStep(newWorld(t), steps)
+	killedAtEveryStep(newWorld(t, kindsOfGraphs["weights"].change), steps)
 }
 
-// The same of a graph of tables, which a run of stages merges and trains on.
+// The same of a graph of tables without weights, which a run of stages merges and trains on.
 func TestRefreshOfTablesKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -210,6 +210,9 @@ func (w *world) checkPublished(step string, f *refreshFlags) {
 	d, errOpen := dataset.Open(dirs[0], dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
 	if err := errors.Join(err, errOpen); err != nil {
 		w.t.Fatal(err)
+	}
+	if (d.Adj.Val == nil) != (w.half.Adj.Val == nil) {
+		w.t.Errorf("killed at %q: %d weights of edges, the graph before had %d", step, len(d.Adj.Val), len(w.half.Adj.Val))
 	}
 	g, err := refresh.NewGraph(dirs[0], d)
 	if err != nil {

@@ -48,10 +48,10 @@ type world struct {
 	data                        string // name of the data set below dir
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*dataset.Dataset)) *world {
 	t.Helper()
 	w := &world{t: t, log: &bytes.Buffer{}, data: "data"}
-	w.half, w.arrivals, w.labels = halvedOf(t, 40)
+	w.half, w.arrivals, w.labels = halvedOf(t, 40, change...)
 	w.dir = files(t, w.half, nil, nil)
 	var err error
 	if w.broker, err = devstack.StartKafka(

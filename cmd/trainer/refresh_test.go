@@ -39,13 +39,17 @@ func halved(t *testing.T) (half *dataset.Dataset, arrivals []event.Arrival, labe
 	return halvedOf(t, 100)
 }
 
-// halvedOf is halved for a graph of 15 times as many nodes.
-func halvedOf(t *testing.T, nodes int) (half *dataset.Dataset, arrivals []event.Arrival, labels []event.Label) {
+// halvedOf is halved for a graph of 15 times as many nodes, which some functions change.
+func halvedOf(t *testing.T, nodes int, change ...func(*dataset.Dataset)) (half *dataset.Dataset,
+	arrivals []event.Arrival, labels []event.Label) {
 	t.Helper()
 	g, _ := generate.Preset("small")
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 15*nodes, 90*nodes, 7*nodes, 4*nodes, 4*nodes
 	d, err := generate.Graph(g, 7)
 	expect.OK(t, err)
+	for _, of := range change {
+		of(d)
+	}
 	return halvedBy(d)
 }
 

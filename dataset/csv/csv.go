@@ -21,6 +21,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 
+	"rivulet/dataset/literal"
 	"rivulet/dataset/table"
 )
 
@@ -126,7 +127,7 @@ func edgeList(line, comment string, comma rune) []string {
 	const most = 4 // ends, weight and time
 	rising := comma == ','
 	for k, cell := range cells {
-		_, err := table.ParseNumber(strings.TrimSpace(cell), false)
+		_, err := literal.Number(strings.TrimSpace(cell), false)
 		if len(cells) < 2 || len(cells) > most || k < 2 && !isInteger(cell) ||
 			err != nil && cell != "{}" { // {} is NetworkX's
 			return nil

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rivulet/dataset/literal"
 	"rivulet/dataset/numpy"
 	"rivulet/schema"
 )
@@ -41,16 +41,6 @@ type Cell struct {
 	List     []float64
 }
 
-// missingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads
-// them.
-var missingWords = map[string]bool{
-	"": true, "nan": true, "NaN": true, "NA": true, "N/A": true, "n/a": true, "#N/A": true, "null": true, "NULL": true,
-	"None": true, "<NA>": true, "NaT": true, "-nan": true, "-NaN": true,
-}
-
-// missingTexts stand for a missing value in columns of text. NA and None may be names there.
-var missingTexts = map[string]bool{"": true, "nan": true, "NaN": true, "<NA>": true, "NaT": true}
-
 // missing reports whether the cell has no value, as one of a column of this type.
 func (c *Cell) missing(t schema.ValueType) bool {
 	switch c.Kind {
@@ -62,9 +52,9 @@ func (c *Cell) missing(t schema.ValueType) bool {
 		return c.Text == ""
 	case Raw:
 		if t == schema.Text {
-			return missingTexts[strings.TrimSpace(c.Text)]
+			return literal.MissingTexts[strings.TrimSpace(c.Text)]
 		}
-		return missingWords[strings.TrimSpace(c.Text)]
+		return literal.MissingWords[strings.TrimSpace(c.Text)]
 	}
 	return false
 }
@@ -109,7 +99,7 @@ func (c *Cell) number(commas bool) (float64, error) {
 		}
 		return c.Float, err
 	case Raw, Text:
-		return ParseNumber(strings.TrimSpace(c.Text), commas)
+		return literal.Number(strings.TrimSpace(c.Text), commas)
 	}
 	return 0, fmt.Errorf("%s is not a number", c)
 }
@@ -120,24 +110,6 @@ func (c *Cell) Number() (float64, error) {
 		return 0, fmt.Errorf("%s is not a number", c)
 	}
 	return c.number(false)
-}
-
-// ParseNumber returns a finite number within the range of float32. With commas the decimal point is a comma: 1,5.
-func ParseNumber(text string, commas bool) (float64, error) {
-	plain := text
-	if commas {
-		plain = strings.Replace(text, ",", ".", 1)
-	}
-	v, err := strconv.ParseFloat(plain, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange) || err == nil && !math.IsInf(v, 0) && math.IsInf(float64(float32(v)), 0):
-		return 0, fmt.Errorf("%.40q is beyond the range of float32", text)
-	case err != nil || commas && strings.Contains(text, "."):
-		return 0, fmt.Errorf("%.40q is not a number", text)
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%.40q is not a finite number", text)
-	}
-	return v, nil
 }
 
 // bool returns the value of a bool, of the words true and false, or of 1 and 0.
@@ -162,32 +134,12 @@ func (c *Cell) bool() (bool, error) {
 	return false, fmt.Errorf("%s is not true or false", c)
 }
 
-// timeLayouts are the forms of dates and times that mean the same everywhere. Go reads fractions of seconds
-// after each.
-var timeLayouts = []string{
-	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00",
-	"2006-01-02 15:04:05-0700", "2006-01-02T15:04:05-0700", "2006-01-02 15:04", "2006-01-02T15:04",
-	"2006-01-02 15:04:05 UTC", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00",
-}
-
-// parseTime reads a date or time. zoned reports whether the text has a zone; without one it is UTC.
-func parseTime(text string) (t time.Time, zoned bool, err error) {
-	if len(text) >= len("2006-01-02") && text[4] == '-' && text[7] == '-' {
-		for k, layout := range timeLayouts {
-			if t, err = time.Parse(layout, text); err == nil {
-				return t.UTC(), k > 2 && k != 7 && k != 8, nil
-			}
-		}
-	}
-	return t, false, fmt.Errorf("%.40q is not a date or time such as 2026-11-21 or 2026-11-21T09:30:00+01:00", text)
-}
-
 func (c *Cell) time() (time.Time, error) {
 	switch c.Kind {
 	case Time:
 		return c.Time.UTC(), nil
 	case Raw, Text:
-		t, _, err := parseTime(strings.TrimSpace(c.Text))
+		t, _, err := literal.Time(strings.TrimSpace(c.Text))
 		return t, err
 	}
 	return time.Time{}, fmt.Errorf("%s is not a date or time", c)
@@ -211,7 +163,7 @@ func (c *Cell) list() ([]float64, error) {
 	case List:
 		return c.List, nil
 	case Raw, Text:
-		return ParseList(c.Text)
+		return literal.List(c.Text)
 	}
 	return nil, fmt.Errorf("%s is not a list of numbers", c)
 }

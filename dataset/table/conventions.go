@@ -24,8 +24,11 @@ var (
 		"to_id", "to_node", "target_node_id", "destination_id", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2",
 		"id_2", "txid2", "tail", "v", "b"}
 	usualWeights = []string{"weight", "w"}
-	usualNodes   = []string{"nodes", "users", "accounts", "vertices", "papers", "items", "node"}
-	usualEdges   = []string{"edges", "follows", "links", "relations", "relationships", "transactions", "transfers", "edge"}
+	usualTypes   = []string{"type", "kind", "edge_type", "relation", "relation_type", "rel_type", "relationship",
+		"interaction", "action", ":type", "~label"}
+	usualNodes = []string{"nodes", "users", "accounts", "vertices", "papers", "items", "node"}
+	usualEdges = []string{"edges", "follows", "links", "relations", "relationships", "transactions", "transfers",
+		"purchases", "interactions", "edge"}
 
 	// displayNames are columns that show a node to people.
 	displayNames = []string{"label", "name", "display_name", "displayname", "title", "fullname", "full_name"}
@@ -69,6 +72,12 @@ func matches(header, usual string) bool {
 // plain is the form of a name for comparing: node_id, nodeId and "Node ID" are the same.
 func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "").Replace(name))
+}
+
+// UsualID returns the column of a table that has the ids of nodes by its name; empty: none has.
+func UsualID(names []string) (id string) {
+	_ = new(Found).guess(&id, "id", names, usualIDs, false)
+	return id
 }
 
 func matchAny(header string, usual []string) bool {

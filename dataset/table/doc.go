@@ -22,7 +22,6 @@
 //	extend.go       files with other names of columns, and with columns that follow from a row's first cell
 //	types.go        tables of nodes of several types as one table
 //	cell.go         one value of a row, as a number, bool, time or text
-//	list.go         a list of numbers in one cell, in the forms that programs print
 //	labels.go       several labels in one cell, or in columns
 //	survey.go       a first look at a column's values: its type, and how names are written
 //	column.go       the values of a feature with a name

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -210,6 +211,21 @@ func (s Source) Each(use func(File) error) error {
 		}
 	}
 	return nil
+}
+
+// Columns returns the names of the table's columns, and whether each is declared to hold categories.
+func (s Source) Columns() (names []string, categorical []bool, err error) {
+	err = s.Each(func(f File) error {
+		names = slices.Clone(f.Columns())
+		for i := range names {
+			categorical = append(categorical, f.Categorical(i))
+		}
+		return errSeen
+	})
+	if errors.Is(err, errSeen) {
+		err = nil
+	}
+	return names, categorical, err
 }
 
 // view is a file with columns in another order, or with columns that have one value in all rows.

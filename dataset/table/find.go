@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -22,38 +23,77 @@ type Found struct {
 // ErrNoTable means that a directory has no table under a name that [Find] looks for.
 var ErrNoTable = errors.New("no table")
 
-// Find looks for two tables in a directory, unless s names them, and for the meaning of their columns.
+// Find looks for the tables of a directory, unless s names them, and for the meaning of their columns.
 func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
 	f := &Found{Settings: s}
-	var sources [2]Source
-	for k, t := range []struct {
-		path  *string
-		what  string
-		usual []string
-	}{{(*string)(&f.Settings.Nodes), "nodes", usualNodes}, {&f.Settings.Edges, "edges", usualEdges}} {
-		var err error
-		if *t.path == "" {
-			if *t.path, err = find1(dir, t.usual, kinds); errors.Is(err, ErrNoTable) {
-				if *t.path = single(dir, t.what == "edges", kinds); *t.path != "" {
-					f.Guesses = append(
-						f.Guesses,
-						fmt.Sprintf("%s: the table %s is a guess by its name", t.what, filepath.Base(*t.path)),
-					)
-					err = nil
-				}
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%w: name the table of %s (--%s)", err, t.what, t.what)
-			}
-		}
-		if sources[k], err = Named(*t.path, kinds, s.TextForm); err != nil {
-			return nil, err
-		}
-	}
-	if err := f.nodes(sources[0]); err != nil {
+	nodes, err := f.source(dir, "nodes", (*string)(&f.Settings.Nodes), usualNodes, kinds)
+	if err != nil {
 		return nil, err
 	}
-	return f, f.edges(sources[1])
+	edges, err := f.source(dir, "edges", &f.Settings.Edges, usualEdges, kinds)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.nodes(nodes); err != nil {
+		return nil, err
+	}
+	return f, f.edges(edges)
+}
+
+// FindEdges is [Find] of the table of edges alone.
+func FindEdges(dir string, s Settings, kinds []Kind) (*Found, error) {
+	f := &Found{Settings: s}
+	edges, err := f.source(dir, "edges", &f.Settings.Edges, usualEdges, kinds)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.edges(edges)
+}
+
+// source finds the files of a table by its path, or by a usual name if the path is empty.
+func (f *Found) source(dir, what string, path *string, usual []string, kinds []Kind) (Source, error) {
+	if *path == "" {
+		var err error
+		if *path, err = find1(dir, usual, kinds); errors.Is(err, ErrNoTable) {
+			if *path = single(dir, what == "edges", kinds); *path != "" {
+				f.Guesses = append(f.Guesses, fmt.Sprintf("%s: the table %s is a guess by its name", what, filepath.Base(*path)))
+				err = nil
+			}
+		}
+		if err != nil {
+			return Source{}, fmt.Errorf("%w: name the table of %s (--%s)", err, what, what)
+		}
+	}
+	if what == "nodes" && f.Settings.NodeTables() != nil {
+		return f.typedNodes(kinds)
+	}
+	return Named(*path, kinds, f.Settings.TextForm)
+}
+
+// typedNodes finds the column of the ids, which the tables of all types of nodes have, and the tables as one.
+func (f *Found) typedNodes(kinds []Kind) (Source, error) {
+	if err := f.Settings.checkNodeTables(); err != nil {
+		return Source{}, err
+	}
+	var common []string
+	for k, of := range f.Settings.NodeTables() {
+		s, err := Named(of.Path, kinds, f.Settings.TextForm)
+		if err != nil {
+			return s, err
+		}
+		names, _, err := s.Columns()
+		if err != nil {
+			return s, err
+		}
+		if k == 0 {
+			common = names
+		}
+		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names, name) })
+	}
+	if err := f.guess(&f.Settings.ID, "id", common, usualIDs, true); err != nil {
+		return Source{}, fmt.Errorf("the tables of nodes have one column of ids: %w, which all of them have", err)
+	}
+	return TypedNodes(f.Settings, kinds)
 }
 
 // find1 returns the path of the table of a directory that has one of the usual names.
@@ -111,8 +151,9 @@ func (f *Found) survey(s Source) (columns []*survey, names []string, err error) 
 			f.Guesses = append(f.Guesses, guess)
 		}
 		var all []int
+		of, typed := t.(*typeFile)
 		for i, name := range names {
-			if !slices.Contains(f.Settings.Drop, name) {
+			if !slices.Contains(f.Settings.Drop, name) && (!typed || of.has(i)) {
 				all = append(all, i)
 			}
 			if len(columns) <= i {
@@ -200,7 +241,7 @@ func (f *Found) say(what, name, kind string) {
 // guessLabel finds the column of classes: the first with a usual name that does not have a value of its own for nearly
 // every node, as display names and ids have.
 func (f *Found) guessLabel(names []string, columns []*survey) error {
-	if f.Settings.Label != "" {
+	if f.Settings.Label != "" || f.Settings.Task == target.Links.String() {
 		return nil
 	}
 	usable, names := slices.Clone(names), slices.Clone(names)
@@ -351,13 +392,40 @@ func (f *Found) edges(s Source) error {
 		f.guess(&t.Weight, "weight", names, usualWeights, false)); err != nil {
 		return err
 	}
+	weights := false
 	for i, c := range columns {
 		if names[i] == t.Weight && (len(c.distinct) > 1 || c.fractions > 0) {
+			weights = !t.DropWeights
 			f.Guesses = append(f.Guesses,
 				fmt.Sprintf("weight: column %s has weights of edges; drop_weights: true reads each as 1", c.name))
 		}
 	}
+	f.guessTypes(names, columns, weights)
 	return nil
+}
+
+// guessTypes finds the column that has the types of edges: two or more, but no more than are read, and none missing.
+func (f *Found) guessTypes(names []string, columns []*survey, weights bool) {
+	t := &f.Settings
+	most := 32 // of a relation each, or two with directions
+	if t.Directed {
+		most /= 2
+	}
+	for i, c := range columns {
+		n := len(c.distinct)
+		if t.EdgeType != "" || n < 2 || n > most || c.nulls+c.words+c.fractions > 0 || !matchAny(names[i], usualTypes) ||
+			slices.Contains([]string{t.Source, t.Target, t.Weight}, names[i]) {
+			continue
+		}
+		if weights {
+			f.Guesses = append(f.Guesses, fmt.Sprintf("edge_type: column %s may be %d types of edges, which are not read "+
+				"beside weights: edge_type: %s and drop_weights: true read them instead", names[i], n, names[i]))
+			return
+		}
+		t.EdgeType = names[i]
+		f.Guesses = append(f.Guesses, fmt.Sprintf("edge_type: %s is a guess by its name and its %d values; models rsgc and "+
+			"rgcn read types (--models rsgc), and without this line all edges are of one", names[i], n))
+	}
 }
 
 // guess finds the column of a setting that is empty by the names that it often has, whatever their case.

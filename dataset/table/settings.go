@@ -194,8 +194,13 @@ func ReadSettings(file string) (Settings, error) {
 		}
 		return filepath.Join(filepath.Dir(file), path)
 	}
-	t.Nodes, t.Edges, t.Features = t.mapNodes(in), in(t.Edges), in(t.Features)
+	t.MapPaths(in)
 	return t, nil
+}
+
+// MapPaths applies a function to the path of each table.
+func (t *Settings) MapPaths(path func(string) string) {
+	t.Nodes, t.Edges, t.Features = t.mapNodes(path), path(t.Edges), path(t.Features)
 }
 
 // maxSettingsBytes bounds a file of Settings.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rivulet/dataset/literal"
 	"rivulet/schema"
 )
 
@@ -120,9 +121,9 @@ func (s *survey) float(v float64, at Place) {
 }
 
 func (s *survey) raw(text string, at Place, commas bool) {
-	if missingWords[text] {
+	if literal.MissingWords[text] {
 		s.words++
-		if missingTexts[text] {
+		if literal.MissingTexts[text] {
 			s.nulls++
 		}
 		return
@@ -145,7 +146,7 @@ var (
 )
 
 func (s *survey) form(text string, at Place, commas bool) int {
-	if v, err := ParseNumber(text, commas); err == nil {
+	if v, err := literal.Number(text, commas); err == nil {
 		s.float(v, at)
 		if strings.Trim(text, "+-0123456789") == "" {
 			s.floats--
@@ -155,8 +156,8 @@ func (s *survey) form(text string, at Place, commas bool) int {
 	switch first := text[0]; {
 	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
 		return asBool
-	case opening.MatchString(text):
-		if _, err := ParseList(text); err == nil {
+	case literal.Opening.MatchString(text):
+		if _, err := literal.List(text); err == nil {
 			return asList
 		}
 	case strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf"):
@@ -165,7 +166,7 @@ func (s *survey) form(text string, at Place, commas bool) int {
 			return asNumber
 		}
 	case first >= '0' && first <= '9' || first == '-' || first == '+' || first == ',':
-		if _, zoned, err := parseTime(text); err == nil {
+		if _, zoned, err := literal.Time(text); err == nil {
 			if zoned {
 				s.zones++
 			}
@@ -183,9 +184,9 @@ func (s *survey) form(text string, at Place, commas bool) int {
 
 // unquoted returns the form of a text that may be a list of numbers in another way than in brackets.
 func (s *survey) unquoted(text string, at Place) int {
-	x, err := ParseList(text)
-	if thousands.MatchString(text) {
-		err = errThousands
+	x, err := literal.List(text)
+	if literal.Thousands.MatchString(text) {
+		err = literal.ErrThousands
 	}
 	switch {
 	case err == nil && len(x) > 1:
@@ -196,7 +197,7 @@ func (s *survey) unquoted(text string, at Place) int {
 			s.ragged = &sighting{at, strings.Clone(text)}
 		}
 		return asBare
-	case err != nil && (err == errThousands || listLike(text)): //nolint:errorlint // it is not wrapped
+	case err != nil && (err == literal.ErrThousands || literal.ListLike(text)): //nolint:errorlint // it is not wrapped
 		if s.broken == nil {
 			s.broken = err
 		}
@@ -258,7 +259,7 @@ func (s *survey) mixed(known int) error {
 				"is text (types)", f.at, s.name, f.text)
 	}
 	if s.broken != nil &&
-		(2*(s.forms[asBroken]+s.forms[asList]+s.forms[asBare]) >= known || errors.Is(s.broken, errShortened)) {
+		(2*(s.forms[asBroken]+s.forms[asList]+s.forms[asBare]) >= known || errors.Is(s.broken, literal.ErrShortened)) {
 		f := s.first[asBroken]
 		return fmt.Errorf(
 			"%s: column %s: it was a list of numbers, and cannot be read: %w; or say that the column is text (types)", f.at,
@@ -310,7 +311,7 @@ func (s *survey) names(optional bool) func(*Cell) (string, error) {
 	case s.kinds[Raw] > 0 && s.forms[asBool] == s.kinds[Raw]:
 		return func(c *Cell) (string, error) {
 			text := strings.TrimSpace(c.Text)
-			if missingWords[text] {
+			if literal.MissingWords[text] {
 				return "", nil
 			}
 			return strings.ToLower(text), nil
@@ -339,7 +340,7 @@ func integer(c *Cell) (string, error) {
 	if strings.Trim(text, "+-0123456789") == "" {
 		return c.text()
 	}
-	if missingWords[text] {
+	if literal.MissingWords[text] {
 		return "", nil
 	}
 	if lost := shortenedInteger.FindStringSubmatch(text); lost != nil && len(lost[1]) < 10 {
@@ -349,7 +350,7 @@ func integer(c *Cell) (string, error) {
 			len(lost[1])+1,
 		)
 	}
-	v, err := ParseNumber(text, false)
+	v, err := literal.Number(text, false)
 	if err != nil { // the id of no node
 		return c.text()
 	}

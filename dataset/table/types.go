@@ -94,6 +94,22 @@ func (p *NodesPath) UnmarshalYAML(of *yaml.Node) error {
 	return nil
 }
 
+// MarshalYAML writes several tables as a mapping of types to paths.
+func (p NodesPath) MarshalYAML() (any, error) {
+	tables := Settings{Nodes: p}.NodeTables()
+	if tables == nil {
+		return string(p), nil
+	}
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for _, of := range tables {
+		var name, path yaml.Node
+		name.SetString(of.Type)
+		path.SetString(of.Path)
+		out.Content = append(out.Content, &name, &path)
+	}
+	return out, nil
+}
+
 // typeColumns describes the columns of the tables of several types of nodes.
 type typeColumns struct {
 	names       []string            // of all tables' columns together
@@ -117,15 +133,12 @@ func TypedNodes(t Settings, kinds []Kind) (Source, error) {
 		if err != nil {
 			return out, err
 		}
-		var own []string
-		if err := s.Each(func(f File) error {
-			own = slices.Clone(f.Columns())
-			for i, name := range own {
-				categorical[one.Type+"."+name] = f.Categorical(i)
-			}
-			return errSeen
-		}); err != nil && !errors.Is(err, errSeen) {
+		own, categories, err := s.Columns()
+		if err != nil {
 			return out, err
+		}
+		for i, name := range own {
+			categorical[one.Type+"."+name] = categories[i]
 		}
 		if slices.Contains(own, NodeType) {
 			return out, fmt.Errorf("%s: it has a column %s, which names the types of nodes (%s) here: rename or leave it out",
@@ -206,6 +219,9 @@ type typeFile struct {
 }
 
 func (v *typeFile) Categorical(column int) bool { return v.of.categorical[column] }
+
+// has reports whether a column is one of the file's own, or the type's.
+func (v *typeFile) has(column int) bool { return column == 0 || v.from[column] >= 0 }
 
 // ColumnTypes returns the type whose nodes have a column, by the column's name; nil: nodes are of one type.
 func (s *Stream) ColumnTypes() map[string]string {

@@ -134,6 +134,20 @@ func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	}
 }
 
+// Models whose layers are not those of gcn and sage answer on the consumers' path, too.
+func TestConsumersAnswerByGINAndSIGN(t *testing.T) {
+	for _, model := range []string{"gin", "sign"} {
+		o := options()
+		o.Models, o.Hidden = []string{model}, 16
+		out, err := trainer.Train(t.Context(), small(t), o, time.Unix(0, 0), quiet{})
+		expect.OK(t, err)
+		warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard)
+		if err != nil || warnings != nil || len(out.Answers) < 20 {
+			t.Errorf("%s: %v, %q, %d answers", model, err, warnings, len(out.Answers))
+		}
+	}
+}
+
 // Consumers read the weights of an arrival's edges: without them the answers are others than the trainer's.
 func TestConsumersReadWeights(t *testing.T) {
 	d := small(t)

@@ -67,7 +67,7 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 }
 
 // wholeModel deploys the artifact's default model on T, over the neighbourhood of each batch: micro-batches are
-// small beside T.
+// small beside T. A model that reads types or directions has no joint form, and is frozen on T.
 func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deployment, error) {
 	for _, m := range b.Models {
 		if m.Name != b.Manifest.DefaultModel {
@@ -77,7 +77,11 @@ func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deploymen
 		if err != nil {
 			return nil, fmt.Errorf("model %s of artifact %s: %w", m.Name, b.Manifest.Version, err)
 		}
-		return built.Neighbourhood(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess), nil
+		inputs := b.Preprocess.Raw(original.X)
+		if built.Architecture.Relational() {
+			return built.Frozen(built.Tables(original.Relations, inputs), &b.Preprocess), nil
+		}
+		return built.Neighbourhood(original.Adj, inputs, &b.Preprocess), nil
 	}
 	return nil, fmt.Errorf("artifact %s has no model %q", b.Manifest.Version, b.Manifest.DefaultModel)
 }

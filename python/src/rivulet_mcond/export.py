@@ -1,4 +1,4 @@
-"""Write a PyTorch Geometric Data object in the GraphSAINT layout that `trainer train --data` reads.
+"""Write a Data or HeteroData object of PyTorch Geometric in a layout that `trainer train --data` reads.
 
     python -m rivulet_mcond.export data.pt DIRECTORY
     python -m rivulet_mcond.export data.pt DIRECTORY --sparse
@@ -8,7 +8,7 @@ or from Python, with any Data that has edge_index, x, y and the three masks:
     from rivulet_mcond.export import export
     export(Planetoid("/tmp/cora", "Cora")[0], "cora")
 
-What is written (`go doc rivulet/dataset` has the layout):
+What is written of Data, in the GraphSAINT layout (`go doc rivulet/dataset` has it):
 
     adj_full.npz    edge_index made symmetric, without self-loops and repetitions, every entry 1
     feats.npy       x; or feats.npz, where x is sparse or --sparse is given: the features are then a bag of
@@ -17,22 +17,32 @@ What is written (`go doc rivulet/dataset` has the layout):
     role.json       tr, va, te from the masks; un: the nodes in no mask, which belong to the original graph,
                     too
 
+edge_weight other than 1 needs --weights: keep writes the weights, which `trainer train --weight data` reads,
+drop writes 1. --directed keeps the directions of edges, for `trainer train --directed`.
+
+Of HeteroData: a table TYPE.csv for each type of nodes (id, x as a list, and of the type with the masks label
+and split), edges.csv with the types of edges, and data.yaml, which says so. A node's id is TYPE:NUMBER. Edges
+rev_NAME that repeat NAME the other way are left out. --directed writes `directed: true`, and has two
+relations for each type of edges.
+
 Nodes in no mask are left without a role instead by --no-unlabelled. Masks of several splits (n x k) need
---split. What had to be changed is said; what cannot be written (edge weights other than 1, several labels a
-node, masks that overlap, NaN) is an error that names the attribute and the place.
+--split. What had to be changed is said; what cannot be written (several labels a node, masks that overlap,
+NaN) is an error that names the attribute and the place.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 Say: TypeAlias = Callable[[str], object]
 
@@ -47,23 +57,27 @@ def export(
     sparse: bool = False,
     split: int | None = None,
     unlabelled: bool = True,
+    weights: str | None = None,
+    directed: bool = False,
     say: Say = lambda line: print(line, file=sys.stderr),
 ) -> None:
     """Write data to the directory out, which must not have a file of the layout. say gets what was changed."""
+    if weights not in (None, "keep", "drop"):
+        raise ExportError(f"weights is {weights!r}, want keep or drop")
+    if hasattr(data, "node_types"):
+        if sparse:
+            raise ExportError("sparse is for Data: features of several types are lists in tables")
+        _export_types(data, out, split, unlabelled, weights, directed, say)
+        return
+    import scipy.sparse as sp
+
     n = _nodes(data)
     x = _features(data, n)
-    adj = _adjacency(data, n, say)
-    masks = {
-        role: _mask(data, name, n, split)
-        for role, name in (("tr", "train_mask"), ("va", "val_mask"), ("te", "test_mask"))
-    }
-    roles = _roles(masks, n, unlabelled)
+    adj = _adjacency(data, n, weights, directed, say)
+    roles = _roles(_masks(data, n, split), n, unlabelled)
     classes = _classes(data, n, roles, say)
 
-    os.makedirs(out, exist_ok=True)
-    for name in ("adj_full.npz", "feats.npz", "feats.npy", "class_map.json", "role.json"):
-        if os.path.lexists(os.path.join(out, name)):
-            raise ExportError(f"{os.path.join(out, name)} is there already")
+    _make(out, ("adj_full.npz", "feats.npz", "feats.npy", "class_map.json", "role.json"))
     sp.save_npz(os.path.join(out, "adj_full.npz"), adj)
     if sparse or sp.issparse(x):
         sp.save_npz(os.path.join(out, "feats.npz"), sp.csr_matrix(x))
@@ -74,9 +88,103 @@ def export(
     with open(os.path.join(out, "role.json"), "w") as f:
         json.dump(roles, f)
     say(
-        f"{out}: {n} nodes, {adj.nnz // 2} edges, {x.shape[1]} features, "
+        f"{out}: {n} nodes, {adj.nnz if directed else adj.nnz // 2} edges, {x.shape[1]} features, "
         + ", ".join(f"{len(nodes)} {role}" for role, nodes in roles.items())
     )
+
+
+def _make(out: str, names: Iterable[str]) -> None:
+    os.makedirs(out, exist_ok=True)
+    for name in names:
+        if os.path.lexists(os.path.join(out, name)):
+            raise ExportError(f"{os.path.join(out, name)} is there already")
+
+
+def _export_types(
+    data: Any, out: str, split: int | None, unlabelled: bool, weights: str | None, directed: bool, say: Say
+) -> None:
+    """Write the tables of a HeteroData object."""
+    asked = [kind for kind in data.node_types if getattr(data[kind], "train_mask", None) is not None]
+    if len(asked) != 1:
+        raise ExportError(f"train_mask is there for the types {asked}, want it for one type of nodes")
+    for kind in data.node_types:
+        if re.search(r"[=,./\\\s]", kind):
+            raise ExportError(f"the type of nodes {kind!r} has a sign that names of types do not have")
+    edges = _typed_edges(data, weights, say)
+    tables = {}
+    for kind in data.node_types:
+        try:
+            tables[kind] = _typed_nodes(data, kind, kind == asked[0], split, unlabelled, say)
+        except ExportError as error:
+            raise ExportError(f"{kind}: {error}") from None
+
+    _make(out, [f"{kind}.csv" for kind in tables] + ["edges.csv", "data.yaml"])
+    for kind, rows in tables.items():
+        _write_table(os.path.join(out, f"{kind}.csv"), rows)
+    _write_table(os.path.join(out, "edges.csv"), [("source", "target", "kind"), *edges])
+    lines = [
+        f"nodes: {{{', '.join(f'{kind}: {kind}.csv' for kind in tables)}}}",
+        "edges: edges.csv",
+        "edge_type: kind",
+    ]
+    with open(os.path.join(out, "data.yaml"), "w", encoding="utf-8") as f:
+        f.write("\n".join([*lines, "directed: true"] if directed else lines) + "\n")
+    kinds = Counter(kind for _, _, kind in edges)
+    say(
+        f"{out}: "
+        + ", ".join(f"{len(rows) - 1} nodes {kind}" for kind, rows in tables.items())
+        + "; "
+        + ", ".join(f"{number} edges {kind}" for kind, number in kinds.items())
+    )
+
+
+def _write_table(path: str, rows: Iterable[Iterable[Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        csv.writer(f, lineterminator="\n").writerows(rows)
+
+
+def _typed_nodes(
+    data: Any, kind: str, asked: bool, split: int | None, unlabelled: bool, say: Say
+) -> list[tuple[Any, ...]]:
+    """Return the rows of the table of a type of nodes, the header first."""
+    store = data[kind]
+    n = int(store.num_nodes)
+    columns: dict[str, list[Any]] = {"id": [f"{kind}:{i}" for i in range(n)]}
+    if asked:
+        roles = _roles(_masks(store, n, split), n, unlabelled)
+        classes = _classes(store, n, roles, say)
+        names = {"tr": "train", "va": "val", "te": "test", "un": "unlabelled"}
+        role = {i: names[short] for short, nodes in roles.items() for i in nodes}
+        columns["label"] = [classes.get(str(i), "") if role.get(i) != "unlabelled" else "" for i in range(n)]
+        columns["split"] = [role.get(i, "none") for i in range(n)]
+    if getattr(store, "x", None) is not None:
+        x = _features(store, n)
+        x = x if isinstance(x, np.ndarray) else x.toarray()
+        columns["x"] = ["[" + ", ".join(format(v, ".9g") for v in row) + "]" for row in x]
+    return [tuple(columns), *zip(*columns.values(), strict=True)]
+
+
+def _typed_edges(data: Any, weights: str | None, say: Say) -> list[tuple[str, str, str]]:
+    """Return source, target and type of the edges of all types."""
+    if weights == "keep":
+        raise ExportError("weights beside types of edges are not read: weights drop writes each edge as 1")
+    kinds = list(data.edge_types)
+    back = [(s, r, t) for s, r, t in kinds if r.startswith("rev_") and (t, r[len("rev_") :], s) in kinds]
+    kinds = [kind for kind in kinds if kind not in back]
+    for s, r, t in back:
+        say(f"edges {s}, {r}, {t} were left out: they are those of {r[len('rev_') :]} the other way")
+    times = Counter(r for _, r, _ in kinds)
+    edges = []
+    for s, r, t in kinds:
+        name = r
+        if times[r] > 1:
+            name = f"{s}_{r}_{t}"
+            say(f"edges {s}, {r}, {t} have the type {name}: {r} joins several types of nodes")
+        store = data[s, r, t]
+        edge_index = _edge_index(store, int(data[s].num_nodes), int(data[t].num_nodes))
+        _weights(store, edge_index.shape[1], weights, say)
+        edges += [(f"{s}:{i}", f"{t}:{j}", name) for i, j in edge_index.T.tolist()]
+    return edges
 
 
 def _attribute(data: Any, name: str) -> Any:
@@ -99,6 +207,8 @@ def _features(data: Any, n: int) -> Any:
     if x.dim() != 2:
         raise ExportError(f"x has shape {tuple(x.shape)}, want nodes x features")
     if str(x.layout) != "torch.strided":
+        import scipy.sparse as sp
+
         coo = (x if x.is_sparse else x.to_sparse()).coalesce()
         row, col = _numpy(coo.indices())
         values = _numpy(coo.values()).astype(np.float32)
@@ -116,42 +226,84 @@ def _finite(values: Any, place: Callable[[Any], str]) -> None:
         raise ExportError(f"{place(wrong[0])} is {values[wrong[0]]}")
 
 
-def _adjacency(data: Any, n: int, say: Say) -> Any:
+def _edge_index(data: Any, sources: int, targets: int) -> Any:
     edge_index = _numpy(_attribute(data, "edge_index"))
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ExportError(f"edge_index has shape {edge_index.shape}, want 2 x edges")
-    outside = np.flatnonzero((edge_index < 0).any(0) | (edge_index >= n).any(0))
+    most = np.array([[sources], [targets]])
+    outside = np.flatnonzero(((edge_index < 0) | (edge_index >= most)).any(0))
     if len(outside):
+        upto = f"{sources - 1}" if sources == targets else f"{sources - 1} and {targets - 1}"
         raise ExportError(
-            f"edge_index[:, {outside[0]}] is {edge_index[:, outside[0]].tolist()}, outside 0...{n - 1}"
+            f"edge_index[:, {outside[0]}] is {edge_index[:, outside[0]].tolist()}, outside 0...{upto}"
         )
+    return edge_index
+
+
+def _weights(data: Any, edges: int, weights: str | None, say: Say) -> Any:
+    """Return the weights of the edges, which are 1 unless they are to be kept."""
+    out = np.ones(edges)
     for name in ("edge_weight", "edge_attr"):
-        weight = getattr(data, name, None)
-        if weight is None:
+        values = getattr(data, name, None)
+        if values is None:
             continue
-        weight = _numpy(weight)
-        if weight.size != edge_index.shape[1]:
-            say(f"{name} of shape {weight.shape} was left out: edges have no features here")
-        elif (weight.reshape(-1) != 1).any():
-            k = int(np.flatnonzero(weight.reshape(-1) != 1)[0])
+        values = _numpy(values)
+        if values.size != edges:
+            say(f"{name} of shape {values.shape} was left out: edges have no features here")
+            continue
+        values = values.reshape(-1)
+        other = np.flatnonzero(values != 1)
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        if not len(other):
+            continue
+        if weights is None:
             raise ExportError(
-                f"{name}[{k}] is {weight.reshape(-1)[k]}, want 1: weighted graphs are not supported"
+                f"{name}[{other[0]}] is {values[other[0]]}, want 1, or weights: keep (--weights keep), which "
+                "trainer train --weight data reads, or drop, which writes 1"
             )
+        if weights == "drop":
+            say(f"{name} was dropped: {len(other)} of {edges} edges do not weigh 1")
+        elif len(wrong):
+            raise ExportError(f"{name}[{wrong[0]}] is {values[wrong[0]]}, want a finite number above 0")
+        else:
+            say(f"{name} was kept: trainer train --weight data reads it")
+            out = values.astype(np.float64)
+    return out
+
+
+def _adjacency(data: Any, n: int, weights: str | None, directed: bool, say: Say) -> Any:
+    import scipy.sparse as sp
+
+    if directed and weights == "keep":
+        raise ExportError("weights beside directions are not read: weights drop writes each edge as 1")
+    edge_index = _edge_index(data, n, n)
+    values = _weights(data, edge_index.shape[1], weights, say)
     source, target = edge_index
     loops = source == target
     if loops.any():
         say(f"{int(loops.sum())} self-loops were dropped: a model adds its own")
-    source, target = source[~loops], target[~loops]
-    directed = sp.csr_matrix((np.ones(len(source), np.int64), (source, target)), shape=(n, n))
-    directed.sum_duplicates()
-    if directed.nnz < len(source):
-        say(f"{len(source) - directed.nnz} repeated edges were merged")
-    adj = (directed + directed.T).tocsr()
-    if adj.nnz > directed.nnz:
-        say(f"{adj.nnz - directed.nnz} edges that stood in one direction got the other")
+    source, target, values = source[~loops], target[~loops], values[~loops]
+    adj = sp.csr_matrix((values, (source, target)), shape=(n, n))
+    adj.sum_duplicates()
+    if adj.nnz < len(source):
+        say(f"{len(source) - adj.nnz} repeated edges were merged")
+    if directed:
+        say("edges keep their directions: trainer train --directed reads them")
+    else:
+        stood = adj.nnz
+        adj = adj.maximum(adj.T).tocsr()
+        if adj.nnz > stood:
+            say(f"{adj.nnz - stood} edges that stood in one direction got the other")
     adj.sort_indices()
-    adj.data = np.ones(adj.nnz, np.float32)
+    adj.data = adj.data.astype(np.float32) if weights == "keep" else np.ones(adj.nnz, np.float32)
     return adj
+
+
+def _masks(data: Any, n: int, split: int | None) -> dict[str, Any]:
+    return {
+        role: _mask(data, name, n, split)
+        for role, name in (("tr", "train_mask"), ("va", "val_mask"), ("te", "test_mask"))
+    }
 
 
 def _mask(data: Any, name: str, n: int, split: int | None) -> Any:
@@ -218,8 +370,8 @@ def load(path: str) -> Any:
         from torch_geometric.data import Data
 
         data = Data.from_dict(data[0])
-    if not hasattr(data, "edge_index"):
-        raise ExportError(f"{path} holds {type(data).__name__}, want a Data object")
+    if not hasattr(data, "edge_index") and not hasattr(data, "node_types"):
+        raise ExportError(f"{path} holds {type(data).__name__}, want a Data or HeteroData object")
     return data
 
 
@@ -239,9 +391,11 @@ def main() -> None:
         action="store_false",
         help="leave nodes in no mask without a role, instead of as unlabelled nodes of the original graph",
     )
-    args = parser.parse_args()
+    parser.add_argument("--weights", choices=["keep", "drop"], help="what becomes of edge_weight other than 1")
+    parser.add_argument("--directed", action="store_true", help="keep the directions of edges")
+    args = vars(parser.parse_args())
     try:
-        export(load(args.data), args.out, sparse=args.sparse, split=args.split, unlabelled=args.unlabelled)
+        export(load(args.pop("data")), args.pop("out"), **args)
     except (ExportError, OSError) as error:
         sys.exit(f"rivulet_mcond.export: {error}")
 

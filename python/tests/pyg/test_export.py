@@ -14,7 +14,7 @@ import unittest
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 from rivulet_mcond.export import ExportError, export, load  # noqa: E402
@@ -98,6 +98,39 @@ class Export(unittest.TestCase):
         self.export(ring(edge_attr=torch.ones(9, 2)))
         self.assertTrue(any("edge_attr of shape (9, 2) was left out" in line for line in self.said), self.said)
 
+    def test_weights(self):
+        weight = torch.tensor([2.0, 3, 1, 1, 1, 1, 0.5, 0.25, 9])
+        adj = lambda out: sp.load_npz(os.path.join(out, "adj_full.npz")).toarray()
+        out = self.export(ring(edge_weight=weight), weights="keep")
+        # of two directions the larger counts, those of a pair that is listed again are added up
+        self.assertEqual([adj(out)[0, 1], adj(out)[1, 0], adj(out)[2, 0]], [3, 3, 0.75])
+        self.assertTrue(any("trainer train --weight data reads it" in line for line in self.said), self.said)
+        shutil.rmtree(out)
+        self.assertEqual(adj(self.export(ring(edge_weight=weight), weights="drop")).max(), 1)
+
+    def test_directions(self):
+        adj = sp.load_npz(os.path.join(self.export(ring(), directed=True), "adj_full.npz")).toarray()
+        self.assertEqual([adj[1, 2], adj[2, 1], adj[0, 1], adj[1, 0], adj.sum()], [1, 0, 1, 1, 7])
+        self.assertTrue(any("trainer train --directed" in line for line in self.said), self.said)
+
+    def test_types(self):
+        data = HeteroData()
+        one = ring()
+        for name in ("x", "y", "train_mask", "val_mask", "test_mask"):
+            data["paper"][name] = one[name]
+        data["author"].num_nodes = 2
+        data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1, 1], [0, 1, 4]])
+        data["paper", "rev_writes", "author"].edge_index = torch.tensor([[0, 1, 4], [0, 1, 1]])
+        out = self.export(data)
+        text = {}
+        for name in ("paper.csv", "edges.csv", "data.yaml"):
+            with open(os.path.join(out, name)) as f:
+                text[name] = f.read()
+        self.assertIn('paper:0,0,train,"[1.5, 0, 0]"\n', text["paper.csv"])
+        edges = ["author:0,paper:0,writes", "author:1,paper:1,writes", "author:1,paper:4,writes"]
+        self.assertEqual(text["edges.csv"].split(), ["source,target,kind", *edges])
+        self.assertIn("edge_type: kind", text["data.yaml"])
+
     def test_refuses(self):
         nan = ring().x
         nan[3, 1] = float("nan")
@@ -108,7 +141,7 @@ class Export(unittest.TestCase):
             ({"x": nan.to_sparse()}, r"x\[3, 1\] is nan"),
             ({"x": torch.zeros(5)}, "x has shape"),
             ({"edge_index": torch.tensor([[0, 1], [1, 5]])}, r"edge_index\[:, 1\] is \[1, 5\], outside"),
-            ({"edge_weight": torch.tensor([1.0] * 8 + [0.5])}, r"edge_weight\[8\] is 0.5"),
+            ({"edge_weight": torch.tensor([1.0] * 8 + [0.5])}, r"edge_weight\[8\] is 0.5.*--weights keep"),
             ({"val_mask": torch.tensor([True] * 5)}, "node 0 is in the masks of tr and va"),
             ({"test_mask": torch.tensor([False] * 5)}, "test_mask is empty"),
             ({"test_mask": torch.tensor([1, 0])}, "test_mask is of shape"),
@@ -118,6 +151,13 @@ class Export(unittest.TestCase):
         ):
             with self.subTest(part), self.assertRaisesRegex(ExportError, part):
                 self.export(ring(**change))
+        for options, part in (
+            ({"weights": "keep"}, r"edge_weight\[7\] is -1.0, want a finite number above 0"),
+            ({"weights": "keep", "directed": True}, "weights beside directions"),
+            ({"weights": "all"}, "weights is 'all', want keep or drop"),
+        ):
+            with self.subTest(part), self.assertRaisesRegex(ExportError, part):
+                self.export(ring(edge_weight=torch.tensor([2.0] * 7 + [-1, 1])), **options)
         self.export(ring())
         with self.assertRaisesRegex(ExportError, "there already"):
             self.export(ring())
@@ -136,7 +176,7 @@ class Export(unittest.TestCase):
         self.assertEqual(again.returncode, 1)
         self.assertIn("rivulet_mcond.export: ", again.stderr)
         torch.save([1, 2], file)
-        self.assertIn("holds list, want a Data object", run(file, out).stderr)
+        self.assertIn("holds list, want a Data or HeteroData object", run(file, out).stderr)
 
 
 if __name__ == "__main__":

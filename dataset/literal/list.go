@@ -1,4 +1,4 @@
-package table
+package literal
 
 import (
 	"errors"
@@ -14,24 +14,25 @@ var (
 	printed = regexp.MustCompile(`^[A-Za-z_.]+\(\s*(\[[^\]]*\]|[^\[\]()=]*?)\s*(?:,[^\]]*=[^\]]*)?\)$`)
 )
 
-// thousands is a number with marks between its thousands, which may also be a list of numbers of three digits.
-var thousands = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,3}( \d{3})+(\.\d+)?$`)
+// Thousands matches a number with marks between its thousands, which may also be a list of numbers of three digits.
+var Thousands = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,3}( \d{3})+(\.\d+)?$`)
 
-var errThousands = errors.New(
+// ErrThousands refuses what [Thousands] matches.
+var ErrThousands = errors.New(
 	"it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that the " +
 		"column is a list (types)",
 )
 
-// errShortened refuses a list that a program has shortened to its first and last numbers.
-var errShortened = errors.New(
+// ErrShortened refuses a list that a program has shortened to its first and last numbers.
+var ErrShortened = errors.New(
 	`NumPy has shortened the list with "...": its numbers are lost: write them with x.tolist() or as Parquet`)
 
-// ParseList reads a list of features from text: numbers between spaces, semicolons, commas or bars, with or without
+// List reads a list of features from text: numbers between spaces, semicolons, commas or bars, with or without
 // brackets around them or quotes around each, also as Python, R, Spark and Postgres print arrays.
-func ParseList(text string) (list []float64, err error) {
+func List(text string) (list []float64, err error) {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "...") || strings.Contains(text, "…") {
-		return nil, fmt.Errorf("%.40q: %w", text, errShortened)
+		return nil, fmt.Errorf("%.40q: %w", text, ErrShortened)
 	}
 	if strings.Contains(text, "np.") {
 		text = numpyScalar.ReplaceAllString(text, "$1")
@@ -58,7 +59,7 @@ func ParseList(text string) (list []float64, err error) {
 	}
 	place := 0
 	for field := range strings.FieldsFuncSeq(text, betweenNumbers) {
-		v, err := ParseNumber(strings.Trim(field, `'"`), false)
+		v, err := Number(strings.Trim(field, `'"`), false)
 		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", place, err)
 		}
@@ -70,30 +71,30 @@ func ParseList(text string) (list []float64, err error) {
 
 func betweenNumbers(r rune) bool { return strings.ContainsRune(" \t\r\n;,|", r) }
 
-// An opening of a list, perhaps with a type, and its end.
+// Opening matches the opening of a list, perhaps with a type; closing its end.
 var (
-	opening = regexp.MustCompile(`^(?:[A-Za-z_.]*[\[({<\s]+)+`)
+	Opening = regexp.MustCompile(`^(?:[A-Za-z_.]*[\[({<\s]+)+`)
 	closing = regexp.MustCompile(`[\])}>]$`)
 )
 
-// listLike reports whether a text that is no list of numbers was one for the program that wrote it: two numbers at
+// ListLike reports whether a text that is no list of numbers was one for the program that wrote it: two numbers at
 // least in brackets or with a bracket lost, shortened, or with commas before fractions.
-func listLike(text string) bool {
+func ListLike(text string) bool {
 	text = numpyScalar.ReplaceAllString(strings.TrimSpace(text), "$1")
-	bare := opening.ReplaceAllString(text, "")
+	bare := Opening.ReplaceAllString(text, "")
 	fields := strings.FieldsFunc(bare,
 		func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) })
 	numbers := 0
 	for _, field := range fields {
-		if _, err := ParseNumber(field, false); err == nil || missingWords[field] {
+		if _, err := Number(field, false); err == nil || MissingWords[field] {
 			numbers++
 		}
 	}
 	if len(fields) < 2 {
 		return false
 	}
-	_, err := ParseNumber(fields[0], false)
-	first := err == nil || missingWords[fields[0]]
+	_, err := Number(fields[0], false)
+	first := err == nil || MissingWords[fields[0]]
 	return numbers == len(fields) ||
 		first && 2*numbers > len(fields) && (bare != text || closing.MatchString(text) || strings.Contains(text, "..."))
 }
