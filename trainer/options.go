@@ -27,7 +27,7 @@ type Options struct {
 	More   []Method
 	// Nodes is the number of synthetic nodes N'. 0: Ratio decides.
 	Nodes int
-	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class if the labels allow it.
+	// Ratio is N'/N, 0 < ratio < 1. 0: a hundredth of the nodes, but ten a class and type of edges if labels allow it.
 	Ratio float64
 	// Preprocess is auto, l1, l2-center, standardize or none.
 	Preprocess string
@@ -203,15 +203,15 @@ func (o Options) decays() []float64 {
 }
 
 // syntheticNodes returns N' for a graph of n nodes: labelled is the number of nodes with a class, present of classes
-// that occur.
-func (o Options) syntheticNodes(n, labelled, present int) int {
+// that occur. Each type of edges has messages of its own, all of which a row of M has to make of the same nodes.
+func (o Options) syntheticNodes(n, labelled, present, types int) int {
 	switch {
 	case o.Nodes > 0:
 		return o.Nodes
 	case o.Ratio > 0:
 		return max(1, int(float64(n)*o.Ratio+0.5))
 	}
-	return max(present, min(labelled, max(n/100, min(10*present, labelled/2))))
+	return max(present, min(labelled, max(n/100, min(10*present*max(1, types), labelled/2))))
 }
 
 // Inherit returns the options of a run that made an artifact, as far as they are in its manifest: method, models

@@ -36,18 +36,20 @@ func TestSyntheticNodes(t *testing.T) {
 	for _, c := range []struct {
 		o                    Options
 		n, labelled, present int
-		want                 int
+		types, want          int
 	}{
-		{Options{Nodes: 38}, 3825, 3825, 8, 38},
-		{Options{Ratio: 0.01}, 3825, 3825, 8, 38},
-		{Options{Ratio: 0.001}, 100, 100, 2, 1},
-		{Options{}, 44625, 44625, 7, 446}, // a hundredth
-		{Options{}, 3825, 3825, 8, 80},    // ten a class
-		{Options{}, 1208, 140, 7, 70},     // half of the labelled nodes
-		{Options{}, 20000, 60, 3, 60},     // no more than the labelled nodes
-		{Options{}, 30, 7, 5, 5},          // one a class
+		{Options{Nodes: 38}, 3825, 3825, 8, 0, 38},
+		{Options{Ratio: 0.01}, 3825, 3825, 8, 0, 38},
+		{Options{Ratio: 0.001}, 100, 100, 2, 0, 1},
+		{Options{}, 44625, 44625, 7, 0, 446}, // a hundredth
+		{Options{}, 3825, 3825, 8, 0, 80},    // ten a class
+		{Options{}, 1208, 140, 7, 0, 70},     // half of the labelled nodes
+		{Options{}, 20000, 60, 3, 0, 60},     // no more than the labelled nodes
+		{Options{}, 30, 7, 5, 0, 5},          // one a class
+		{Options{}, 8967, 8967, 37, 5, 1850}, // ten a class and type of edges
+		{Options{}, 600, 600, 8, 32, 300},    // half of the labelled nodes
 	} {
-		if got := c.o.syntheticNodes(c.n, c.labelled, c.present); got != c.want {
+		if got := c.o.syntheticNodes(c.n, c.labelled, c.present, c.types); got != c.want {
 			t.Errorf("%+v of %d nodes, %d labelled: N' = %d, want %d", c.o, c.n, c.labelled, got, c.want)
 		}
 	}

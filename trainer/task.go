@@ -203,7 +203,11 @@ func (t *task) divide(nodes, grouped int) (err error) {
 	if t.data.Task == target.Labels {
 		kinds = t.classes()
 	}
-	if t.nodes = t.options.syntheticNodes(nodes, grouped, kinds); t.links != nil && t.options.Nodes == 0 &&
+	types := 0
+	if t.related() {
+		types = len(t.data.By.Types)
+	}
+	if t.nodes = t.options.syntheticNodes(nodes, grouped, kinds, types); t.links != nil && t.options.Nodes == 0 &&
 		t.options.Ratio == 0 {
 		t.nodes = links.NodesOf(nodes)
 	}

@@ -74,7 +74,7 @@ func demoCommand() *cobra.Command {
 	flags.IntVar(&o.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
 	data := dataflag.Register(flags, fallback, parquet.Format)
 	flags.Float64Var(&o.Train.Ratio, "ratio", 0,
-		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
+		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class (and type of edges) if the labels allow")
 	flags.Uint64Var(&o.Train.Seed, "seed", 0, "seed of the training, and of the stream of --grow")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	cmd.MarkFlagsMutuallyExclusive("ratio", "artifact")

@@ -178,6 +178,6 @@ func learns(method string) bool {
 func sizeFlags(cmd *cobra.Command, o *trainer.Options) {
 	flags := cmd.Flags()
 	flags.Float64Var(&o.Ratio, "ratio", o.Ratio,
-		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class if the labels allow it")
+		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class (and type of edges) if the labels allow")
 	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "synthetic nodes, instead of --ratio; 0: by ratio")
 }
