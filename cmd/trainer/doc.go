@@ -8,7 +8,8 @@
 //	grow.go       grow: what rows of M for arrivals are worth
 //	import.go     import: a model of PyTorch Geometric becomes an artifact, or is added to one
 //	refresh.go    refresh: arrivals and labels are merged, and the next artifact is made
-//	data.go       data init and data check; schema.go: flags and output of named features
+//	data.go       data init and data check; nodetables.go: the tables of types of nodes that init finds
+//	schema.go     flags and output of named features
 //	flags.go      flags that commands share; reading.go: a data set read, with progress
 //	main.go       the list of commands; those that act on versions in Redis are package versions
 package main
