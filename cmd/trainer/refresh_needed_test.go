@@ -99,7 +99,7 @@ func TestRefreshIfNeeded(t *testing.T) {
 		"--out {}/x": "which artifact is to be judged",
 		"--out {}/x --current {}/first --engine disk":            "on the graph in memory",
 		"--out {}/x --current {}/first --alarm-sample 0":         "sample is 0",
-		"--out {}/x --current {}/first --alarm-most-growth 0.01": "growth is 0.15 and at most 0.01",
+		"--out {}/x --current {}/first --alarm-most-growth 0.01": "growth is 0.14 and at most 0.01",
 	} {
 		if _, err := runRefresh(t, calm, "--from {}/arrivals.jsonl --data {}/data --if-needed "+line); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -44,9 +44,10 @@ type Bounds struct {
 	Grow bool
 }
 
-// DefaultBounds returns the bounds that hold if nothing is said.
+// DefaultBounds returns the bounds that hold if nothing is said. At a growth of a seventh five of the eleven refreshes are
+// made that a stream of twelve chunks has on a schedule (docs/prequential.md).
 func DefaultBounds() Bounds {
-	return Bounds{Agreement: 90, Drop: 3, Growth: 0.15, MostGrowth: 0.2, Sample: 256, Batch: 64}
+	return Bounds{Agreement: 90, Drop: 3, Growth: 0.14, MostGrowth: 0.14, Sample: 256, Batch: 64}
 }
 
 // Validate returns an error that names a bound out of range.

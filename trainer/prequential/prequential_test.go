@@ -169,6 +169,7 @@ func TestReplayKnowsThePast(t *testing.T) {
 
 func TestAlarms(t *testing.T) {
 	b := DefaultBounds()
+	b.Growth, b.MostGrowth = 0.15, 0.2
 	fine := Figures{Growth: 18, Agreement: 95, Labelled: 256, Accuracy: 90, Reference: 92}
 	for name, c := range map[string]struct {
 		change func(f *Figures)
@@ -302,7 +303,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"agreement is 101": func(o *Options) {
 			o.Bounds.Agreement = 101
 		}, "drop is -1": func(o *Options) { o.Bounds.Drop = -1 },
-		"growth is 0.15 and at most 0.1": func(o *Options) { o.Bounds.MostGrowth = 0.1 },
+		"growth is 0.14 and at most 0.1": func(o *Options) { o.Bounds.MostGrowth = 0.1 },
 		"micro-batch is 0":               func(o *Options) { o.Bounds.Batch = 0 },
 	} {
 		o := Defaults()
