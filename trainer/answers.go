@@ -71,9 +71,7 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 	out := make([]Answer, len(nodes))
 	for k, i := range nodes {
 		out[k] = Answer{Role: roles[k], ID: t.data.IDs[i], Edges: edges[k], Degree: degrees[k],
-			Weights:       t.weights(i),
-			X:             t.data.X.Take(nodes[k : k+1]),
-			Probabilities: probabilities.Row(k)}
+			Weights: t.weights(i), X: t.data.X.Take(nodes[k : k+1]), Probabilities: probabilities.Row(k)}
 		if t.related() {
 			e := t.data.Edges(i)
 			out[k].Edges, out[k].Incoming, out[k].Types = e.To, e.From, e.Types
@@ -94,9 +92,7 @@ func (t *task) weights(node int32) []float32 {
 }
 
 // predictor predicts with a model on S as the artifact does.
-func (r *recipe) predictor(k int) *infer.Predictor {
-	return r.placed[k].Calibrated(r.calibrations[k])
-}
+func (r *recipe) predictor(k int) *infer.Predictor { return r.placed[k].Calibrated(r.calibrations[k]) }
 
 func (h inMemory) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
 	for _, i := range nodes {

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/expert"
 	"rivulet/trainer/search"
 	"rivulet/trainer/tables"
 )
@@ -105,6 +106,9 @@ func membershipRows(c *clusterGraph) (*graph.CSR, error) {
 	return condense.MembershipMapping(c.joined), nil
 }
 
+// indicatorsOfS is the weight of indicators that validation may choose for the M of a W_S.
+const indicatorsOfS = 0.3
+
 // clusterGraph holds S and M of clusters, for some models.
 type clusterGraph struct {
 	*clusterMethod
@@ -134,9 +138,8 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: m,
-		Synthetic: artifact.Synthetic{
-			Adj: out.joined.Adjacency(c.original.Adj), X: c.x.Combine(out.joined.Membership()),
-			Labels: out.joined.Labels}}
+		Synthetic: artifact.Synthetic{Labels: out.joined.Labels, Adj: out.joined.Adjacency(c.original.Adj),
+			X: c.x.Combine(out.joined.Membership())}}
 	if c.options.Method != MethodCluster {
 		out.indicators = c.options.Indicators
 	}
@@ -195,6 +198,29 @@ func (c *clusterGraph) growth() *artifact.Growth {
 	return g
 }
 
+// renew makes M for W_S. Where the messages of W_S do not tell nodes apart, indicators of the clusters do: validation on S
+// chooses, by the margin of [expert.MinGain].
 func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress Progress) (condensation, error) {
-	return c.make(ctx, []infer.Model{small.Model}, "condensing the graph for "+small.Model.Name()+" of S", progress)
+	what := "condensing the graph for " + small.Model.Name() + " of S"
+	if !c.options.Spread || c.options.Method != MethodSolved {
+		return c.make(ctx, []infer.Model{small.Model}, what, progress)
+	}
+	var best *clusterGraph
+	wanted := -1.0
+	for _, weight := range []float64{c.options.Indicators, max(c.options.Indicators, indicatorsOfS)} {
+		t, with := *c.task, *c.clusterMethod
+		t.options.Indicators, with.task = weight, &t
+		out, err := with.make(ctx, []infer.Model{small.Model}, what, progress)
+		if err != nil {
+			return nil, err
+		}
+		right, err := c.wholeGround().Behind(out.M)(ctx, small.Model)
+		if err != nil {
+			return nil, err
+		}
+		if right > wanted {
+			best, wanted = out, right+expert.MinGain
+		}
+	}
+	return best, nil
 }

@@ -202,11 +202,10 @@ func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds f
 }
 
 func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Result {
-	r := eval.Result{Method: t.label, Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM,
-		Attachment: d.Attachment, Batch: mode,
-		Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Ratio: float64(t.nodes) / float64(t.facts.Nodes),
-		Seeds: []uint64{t.options.Seed}, WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay},
-		KeptBytes: d.Kept, Served: d.Served, Own: d.Expert != nil}
+	r := eval.Result{Method: t.label, Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
+		Attachment: d.Attachment, Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Own: d.Expert != nil,
+		Ratio: float64(t.nodes) / float64(t.facts.Nodes), Seeds: []uint64{t.options.Seed}, Served: d.Served,
+		WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay}, KeptBytes: d.Kept}
 	if known, ok := t.whole.Row(&r); ok {
 		return known
 	}

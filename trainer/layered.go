@@ -13,8 +13,7 @@ import (
 // wholeGround is T itself.
 func (t *task) wholeGround() *search.Ground {
 	return &search.Ground{Adj: t.read(), Labels: t.original.Labels, Targets: t.original.Targets, Task: t.data.Task,
-		X: t.x, Inputs: t.inputs, Pre: t.pre, Judges: t.judges,
-		Bins: t.bins}
+		X: t.x, Inputs: t.inputs, Pre: t.pre, Judges: t.judges, Bins: t.bins}
 }
 
 // sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
@@ -31,14 +30,11 @@ func (t *task) ground() *search.Ground {
 	if n <= t.sampledFrom {
 		return t.wholeGround()
 	}
-	nodes, index := make([]int32, t.sampledFrom/4), make([]int32, n)
+	nodes, index := make([]int32, t.sampledFrom/4), slices.Repeat([]int32{-1}, n)
 	for k, i := range t.rng(purposeNodes).Perm(n)[:len(nodes)] {
 		nodes[k] = int32(i)
 	}
 	slices.Sort(nodes)
-	for i := range index {
-		index[i] = -1
-	}
 	for k, i := range nodes {
 		index[i] = int32(k)
 	}

@@ -53,8 +53,7 @@ type maker func(t *task, ctx context.Context, whole []*search.Result, progress P
 
 // methods are the methods of this package. The code of a method must not read the list: a task knows its own method.
 var methods = []Method{
-	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true, relations: true,
-		targets: true},
+	{Name: MethodCached, make: (*task).condenseNothing, Comparison: true, Frozen: true, relations: true, targets: true},
 	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true, relations: true},
 	{Name: MethodEvidence, make: rival((*task).fitEvidence), Comparison: true},
 	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
@@ -137,6 +136,10 @@ type modelFitter interface {
 type labelFitter interface {
 	// fitLabels fits W_S of a model to them.
 	fitLabels(ctx context.Context, name string, progress Progress) (*search.Result, error)
+}
+
+// teaching is a condensed graph from which an SGC can be fitted on S alone.
+type teaching interface {
 	// spread returns what S teaches an SGC by.
 	spread(ctx context.Context, progress Progress) (*artifact.Spread, error)
 }

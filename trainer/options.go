@@ -92,8 +92,7 @@ type Options struct {
 // Defaults returns the default options of a run.
 func Defaults() Options {
 	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto,
-		Entries: 4, Batch: 1000, Costs: true, Means: true,
-		Propagate: true, MapIDs: true, Own: OwnAuto}
+		Entries: 4, Batch: 1000, Costs: true, Means: true, Propagate: true, MapIDs: true, Own: OwnAuto}
 }
 
 // kinds are the propagations among which validation chooses.

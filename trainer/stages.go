@@ -186,7 +186,11 @@ func (s *tablesHolder) condense(ctx context.Context, whole []*search.Result, pro
 	if s.options.Propagate {
 		err = s.Propagate(ctx, onS, c.fitter.Table)
 	}
-	return &frozenTables{graphParts{Condensation: &onT, stored: m.Rows, size: m.Size}, onS, c.growth()}, err
+	out := &frozenTables{graphParts{Condensation: &onT, stored: m.Rows, size: m.Size}, onS, c.growth(), nil}
+	if s.options.Spread {
+		out.teacher = c.clusterMethod
+	}
+	return out, err
 }
 
 func (s *tablesHolder) own(ctx context.Context) (ownData, error) {
@@ -202,15 +206,24 @@ func (s *tablesHolder) deploy(f *search.Result) (*deploy.Deployment, []string, e
 // frozenTables is a condensed graph whose tables are made: S, or the nodes of T that are read.
 type frozenTables struct {
 	graphParts
-	of    *original.Frozen
-	grown *artifact.Growth // of S
+	of      *original.Frozen
+	grown   *artifact.Growth // of S
+	teacher *clusterMethod   // S in the subgraph, where the run asks for its spread
 }
 
 func frozenOf(of *original.Frozen) *frozenTables {
-	return &frozenTables{graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}, of, nil}
+	return &frozenTables{graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}, of, nil, nil}
 }
 
 func (f *frozenTables) growth() *artifact.Growth { return f.grown }
+
+// spread measures how the subgraph's labelled nodes lie around S; where features are dense, by the edges of all of T. The
+// fits are judged in the subgraph, as no stage has made their tables.
+func (f *frozenTables) spread(ctx context.Context, progress Progress) (*artifact.Spread, error) {
+	t, c := *f.teacher.task, *f.teacher
+	t.stored, c.task, c.mapping = nil, &t, solveRows
+	return c.spread(ctx, progress)
+}
 
 func (f *frozenTables) tables(m infer.Model) (*infer.Tables, error) { return f.of.Tables(m), nil }
 

@@ -112,6 +112,59 @@ func TestStagedMap(t *testing.T) {
 	}
 }
 
+// By stages S teaches what it teaches in memory where T fits into the subgraph, and less where a part of it does; the
+// engines give the same bytes.
+func TestStagedSpread(t *testing.T) {
+	d, o := generatedSets(t)["small"], stagedOptions()
+	o.Spread, o.Propagate, o.Own = true, false, OwnNever
+	k, err := newTask(d, o)
+	expect.OK(t, err)
+	r, err := k.condense(t.Context(), Silent{})
+	expect.OK(t, err)
+	usual, err := r.served.(teaching).spread(t.Context(), Silent{})
+	expect.OK(t, err)
+	want := taught(t, d, o, usual)
+	original := d.Original()
+	for _, share := range []int64{100, 50} {
+		if share < 100 {
+			o.Subgraph = 8 * int64(original.X.Sparse.NNZ()+original.Adj.NNZ()) * share / 100
+		}
+		inMemory, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+		onDisk, _ := trainStaged(t, openDisk(t, t.TempDir(), int64(d.Nodes()*d.X.Cols())), d, o)
+		sameFiles(t, inMemory, onDisk)
+		s, err := artifact.ReadSpread(inMemory)
+		expect.OK(t, err)
+		got := taught(t, d, o, s)
+		t.Logf("%d%% of T in the subgraph: %.2f, in memory %.2f", share, got, want)
+		if math.Abs(got-want) > 15 || share == 100 && math.Abs(got-want) > 0.5 {
+			t.Errorf("%d%% of T in the subgraph: S teaches %.2f, in memory %.2f", share, got, want)
+		}
+	}
+}
+
+// The deviations of dense features are by the edges of all of T, also where a part of it is in the subgraph.
+func TestStagedSpreadOfDenseFeatures(t *testing.T) {
+	d, o := generatedSets(t)["reddit"], stagedOptions()
+	o.Spread, o.Propagate, o.Own, o.Subgraph = true, false, OwnNever, 2*int64(d.Nodes()*d.X.Cols())
+	rows, err := StagedOf(d, o)
+	expect.OK(t, err)
+	s, err := newTablesHolder(t.Context(), local.NewMemory(solved.Functions, Silent{}), rows, o)
+	expect.OK(t, err)
+	exact := s.subgraph.twoHops.Clone()
+	r, err := s.task.condense(t.Context(), Silent{})
+	expect.OK(t, err)
+	c := r.served.(*frozenTables).teacher
+	if !slices.Equal(c.rows.Data, exact.Take(c.around()).Data) || len(c.original.IDs) >= len(d.Original().IDs) {
+		t.Errorf("%d nodes in the subgraph: rows are not those of all of T", len(c.original.IDs))
+	}
+	got, err := r.served.(teaching).spread(t.Context(), Silent{})
+	expect.OK(t, err)
+	if got.Factor.Cols != d.X.Cols() || got.Means.Rows != s.subgraph.nodes || got.Soft.Cols != len(d.Classes) {
+		t.Errorf("a spread of %d columns around %d means, soft labels of %d classes", got.Factor.Cols, got.Means.Rows,
+			got.Soft.Cols)
+	}
+}
+
 // withMessages hides that an engine has a shorter way for hops.
 type withMessages struct{ stage.Engine }
 

@@ -55,7 +55,8 @@ func (c *clusterMethod) fitLinear(ctx context.Context, name string, progress Pro
 		with.Spread = s.spread.Narrow(rank)
 		problems = append(problems, with)
 	}
-	best, of, err := c.chooseOnS(ctx, name, problems, judge, progress, what)
+	l := search.Linear{Shape: c.shape(name), Validate: judge, Progress: progress, What: what}
+	best, of, err := l.Among(ctx, problems, spreadDecays)
 	if err != nil || name != modelSGC {
 		return best, err
 	}
@@ -75,25 +76,6 @@ func (c *clusterMethod) spread(ctx context.Context, progress Progress) (*artifac
 	}
 	_, err := c.fitLabels(ctx, modelSGC, progress)
 	return &c.exported, err
-}
-
-// chooseOnS fits a linear model to each of some problems with each weight decay, and keeps the best on S, with its
-// problem.
-func (t *task) chooseOnS(ctx context.Context, name string, problems []fit.Problem, judge search.Validator,
-	progress Progress,
-	what string) (best *search.Result, of fit.Problem, err error) {
-	l := search.Linear{Shape: t.shape(name), Validate: judge, Progress: progress, What: what}
-	for _, p := range problems {
-		f, err := l.Rough(ctx, p, spreadDecays)
-		if err != nil {
-			return nil, of, err
-		}
-		if best == nil || f.Validation > best.Validation {
-			best, of = f, p
-		}
-	}
-	best, err = l.Refit(ctx, of, best, ", to the end")
-	return best, of, err
 }
 
 // fitLabels fits W_S to soft labels of S, which a fit to T's labelled nodes within the span of S has written. Models
@@ -185,8 +167,9 @@ func (c *clusterMethod) judge(ctx context.Context, on *search.Ground, progress P
 	byMembership := func(ctx context.Context, m infer.Model) (float64, error) {
 		return c.wholeGround().Behind(condense.MembershipMapping(c.join(c.labelled, c.points, m)))(ctx, m)
 	}
-	relay, _, err := c.chooseOnS(ctx, modelSGC, []fit.Problem{c.onMeans(c.labelled, c.meansFor(modelSGC))}, byMembership,
-		progress, "fitting a relay on the synthetic graph")
+	l := search.Linear{Shape: c.shape(modelSGC), Validate: byMembership, Progress: progress,
+		What: "fitting a relay on the synthetic graph"}
+	relay, _, err := l.Among(ctx, []fit.Problem{c.onMeans(c.labelled, c.meansFor(modelSGC))}, spreadDecays)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +256,6 @@ func (c *clusterMethod) neighbourhood(name string, p fit.GNNProblem, joined *con
 	relay infer.Model) fit.Neighbourhood {
 	nodes, z := c.around(), c.teacher(modelSGC)
 	op := p.Operator(c.original.Adj)
-	hop := c.x.Design(op)
 	inputs := []fit.Input{z.around, {Rows: c.x.Design(op.Take(nodes)), Means: p.Propagated.(fit.Explicit).X}}
 	if p.ReadsSelf() {
 		inputs = append(inputs, fit.Input{Rows: c.ownFeatures(nodes).Design(), Means: p.Self.(fit.Explicit).X})
@@ -285,11 +267,7 @@ func (c *clusterMethod) neighbourhood(name string, p fit.GNNProblem, joined *con
 	if p.ReadsSelf() {
 		out.Self = spreads[2]
 	}
-	e, means := hop.Forward(spreads[1].Factor.Transposed()),
-		graph.MulDense(inputs[1].Means, spreads[1].Factor.Transposed())
-	for i, k := range joined.Of {
-		graph.Axpy(e.Row(i), -1, means.Row(int(k)))
-	}
-	out.Shared = fit.SharedDeviation(op, e)
+	out.Shared = fit.SharedDeviation(op, fit.Input{Rows: c.x.Design(op), Means: inputs[1].Means}, joined.Of,
+		spreads[1].Factor)
 	return out
 }

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"rivulet/artifact"
+	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/expert"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/search"
 )
@@ -30,6 +32,15 @@ func TestSection5ArtifactTeaches(t *testing.T) {
 	expect.OK(t, artifact.Write(dir, out.Bundle))
 	s, err := artifact.ReadSpread(dir)
 	expect.OK(t, err)
+	got, want := taught(t, d, o, s), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
+	if got < want-1 || got > want+1 {
+		t.Errorf("S teaches %.2f, the run says %.2f", got, want)
+	}
+}
+
+// taught fits an SGC to the soft labels of S, and returns its accuracy in node batches on the S of a run in memory.
+func taught(t *testing.T, d *dataset.Dataset, o Options, s *artifact.Spread) float64 {
+	t.Helper()
 	layer, err := fit.SGC(t.Context(), fit.Problem{Design: fit.Explicit{X: s.Means}, Weights: s.Weights,
 		Soft: &fit.SoftLabels{Means: s.Soft, Spread: s.SoftSpread}, Directions: directions(s),
 		Classes: len(d.Classes)}, float64(s.SoftDecay), fit.Final, nil)
@@ -37,15 +48,42 @@ func TestSection5ArtifactTeaches(t *testing.T) {
 	k, err := newTask(d, o)
 	expect.OK(t, err)
 	m := k.shape(modelSGC).Linear(layer)
-	c := k.newClustering(solveRows, Silent{})
-	onS, err := c.make(t.Context(), []infer.Model{m}, "", Silent{})
+	onS, err := k.newClustering(solveRows, Silent{}).make(t.Context(), []infer.Model{m}, "", Silent{})
 	expect.OK(t, err)
 	p, err := k.place(onS, m, artifact.AttachFrozen)
 	expect.OK(t, err)
-	set := p.On(k.test()[NodeBatch])
-	got, want := search.Accuracy(p.Plain(), set), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
-	if got < want-1 || got > want+1 {
-		t.Errorf("S teaches %.2f, the run says %.2f", got, want)
+	return search.Accuracy(p.Plain(), p.On(k.test()[NodeBatch]))
+}
+
+// The M of a W_S has indicators of the clusters where they gain more than a margin on the support nodes.
+func TestIndicatorsOfS(t *testing.T) {
+	taken := map[bool]string{}
+	for name, d := range generatedSets(t) {
+		o := options(0)
+		o.Own, o.Spread = OwnNever, true
+		k, err := newTask(d, o)
+		expect.OK(t, err)
+		r, err := k.condense(t.Context(), Silent{})
+		expect.OK(t, err)
+		c := r.served.(*clusterGraph)
+		small, err := c.fit(t.Context(), modelSGC, Silent{})
+		expect.OK(t, err)
+		alone, err := c.make(t.Context(), []infer.Model{small.Model}, "", Silent{})
+		expect.OK(t, err)
+		got, err := c.renew(t.Context(), small, Silent{})
+		expect.OK(t, err)
+		before, err := k.wholeGround().Behind(alone.M)(t.Context(), small.Model)
+		expect.OK(t, err)
+		after, err := k.wholeGround().Behind(got.parts().M)(t.Context(), small.Model)
+		expect.OK(t, err)
+		with := got.parts().indicators > 0
+		if with && after <= before+expert.MinGain || !with && after != before || c.options.Indicators != 0 {
+			t.Errorf("%s: %.2f of the messages alone, %.2f by the M that is taken, with indicators: %v", name, before, after, with)
+		}
+		taken[with] = name
+	}
+	if len(taken) != 2 {
+		t.Errorf("sets by whether their M has indicators: %v, want some of both", taken)
 	}
 }
 

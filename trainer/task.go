@@ -97,8 +97,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	}
 	m, _ := o.method()
 	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.Label(), whole: newMemo(), schema: s,
-		links: problem, named: named,
-		sampledRows: sampledRows, sampledFrom: sampledFrom}
+		links: problem, named: named, sampledRows: sampledRows, sampledFrom: sampledFrom}
 	if o.Choose {
 		t.options.Models = t.readable(o.Models)
 	}

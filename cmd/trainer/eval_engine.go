@@ -34,8 +34,8 @@ func newMeasuring(flags *pflag.FlagSet) *artifactMeasurement {
 
 // ofMethods are flags of eval that do not apply to an artifact.
 var ofMethods = []string{"methods", "models", "hidden", "layers", "hops", "weight-decays", "entries", "own",
-	"preprocess", "costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search", "feature",
-	"missing", "min-count", "buckets"}
+	"spread", "preprocess", "costs", "ratios", "nodes", "seeds", "calibrations", "attachments", "ablations", "search",
+	"feature", "missing", "min-count", "buckets"}
 
 // check returns an error for flags that do not go together.
 func (m *artifactMeasurement) check() error {

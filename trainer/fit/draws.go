@@ -119,8 +119,14 @@ func hopOfDraws(hop *graph.CSR, own []float32, shared float32) *graph.CSR {
 	return graph.NewCSR(copies*n, copies*n, entries)
 }
 
-// SharedDeviation returns ρ = ⟨Pe, e⟩/⟨e, e⟩ of deviations e (N×r): the part of it that a node's neighbours have, too.
-func SharedDeviation(op *graph.CSR, e *graph.Dense) float32 {
+// SharedDeviation returns ρ = ⟨Pe, e⟩/⟨e, e⟩: the part of a deviation that a node's neighbours have, too. e (N×r) is
+// how far T's nodes lie along directions (r×d) from the means of the clusters that they are of.
+func SharedDeviation(op *graph.CSR, in Input, of []int32, directions *graph.Dense) float32 {
+	along := directions.Transposed()
+	e, means := in.Rows.Forward(along), graph.MulDense(in.Means, along)
+	for i, k := range of {
+		graph.Axpy(e.Row(i), -1, means.Row(int(k)))
+	}
 	with, all := 0.0, 0.0
 	pe := graph.Mul(op, e)
 	for k, v := range e.Data {

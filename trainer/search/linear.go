@@ -37,6 +37,23 @@ func (l Linear) Choose(ctx context.Context, all fit.Problem, decays []float64, r
 	return l.Refit(ctx, all, best, ", all rows")
 }
 
+// Among fits the model roughly to each of some problems with each weight decay, and the best of all to the end. It
+// returns the problem of the best, too.
+func (l Linear) Among(ctx context.Context, problems []fit.Problem, decays []float64) (best *Result, of fit.Problem,
+	err error) {
+	for _, p := range problems {
+		f, err := l.Rough(ctx, p, decays)
+		if err != nil {
+			return nil, of, err
+		}
+		if best == nil || f.Validation > best.Validation {
+			best, of = f, p
+		}
+	}
+	best, err = l.Refit(ctx, of, best, ", to the end")
+	return best, of, err
+}
+
 // Refit goes on with the fit of a model to the end, on all rows. more is added to the name of the step.
 func (l Linear) Refit(ctx context.Context, all fit.Problem, best *Result, more string) (*Result, error) {
 	what := l.What + more
