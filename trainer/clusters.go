@@ -106,9 +106,6 @@ func membershipRows(c *clusterGraph) (*graph.CSR, error) {
 	return condense.MembershipMapping(c.joined), nil
 }
 
-// indicatorsOfS is the weight of indicators that validation may choose for the M of a W_S.
-const indicatorsOfS = 0.3
-
 // clusterGraph holds S and M of clusters, for some models.
 type clusterGraph struct {
 	*clusterMethod
@@ -198,8 +195,8 @@ func (c *clusterGraph) growth() *artifact.Growth {
 	return g
 }
 
-// renew makes M for W_S. Where the messages of W_S do not tell nodes apart, indicators of the clusters do: validation on S
-// chooses, by the margin of [expert.MinGain].
+// renew makes M for W_S. Where the messages of W_S do not tell nodes apart, indicators of the clusters of weight 0.3 do:
+// validation on S chooses, by the margin of [expert.MinGain].
 func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress Progress) (condensation, error) {
 	what := "condensing the graph for " + small.Model.Name() + " of S"
 	if !c.options.Spread || c.options.Method != MethodSolved {
@@ -207,7 +204,7 @@ func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress
 	}
 	var best *clusterGraph
 	wanted := -1.0
-	for _, weight := range []float64{c.options.Indicators, max(c.options.Indicators, indicatorsOfS)} {
+	for _, weight := range []float64{c.options.Indicators, max(c.options.Indicators, 0.3)} {
 		t, with := *c.task, *c.clusterMethod
 		t.options.Indicators, with.task = weight, &t
 		out, err := with.make(ctx, []infer.Model{small.Model}, what, progress)

@@ -138,9 +138,8 @@ type labelFitter interface {
 	fitLabels(ctx context.Context, name string, progress Progress) (*search.Result, error)
 }
 
-// teaching is a condensed graph from which an SGC can be fitted on S alone.
+// teaching is a condensed graph that has what S teaches an SGC by.
 type teaching interface {
-	// spread returns what S teaches an SGC by.
 	spread(ctx context.Context, progress Progress) (*artifact.Spread, error)
 }
 
