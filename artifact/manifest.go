@@ -142,6 +142,14 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 }
 
+// ServingFiles returns the files that [ReadServing] reads beside the manifest: those of S and the models, without M.
+func (m *Manifest) ServingFiles() []string {
+	return slices.DeleteFunc(append(requiredFiles(m), optionalFiles...), func(name string) bool {
+		_, listed := m.Files[name]
+		return !listed || slices.Contains(trainerFiles, name)
+	})
+}
+
 // MappingContent returns the checksums of M's files: artifacts in which they are the same have the same M.
 func (m *Manifest) MappingContent() string {
 	var sums strings.Builder

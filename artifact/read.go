@@ -79,11 +79,9 @@ func ReadServing(dir string) (*Bundle, error) { return readDir(dir, readServing)
 
 func readServing(root *os.Root, manifest *Manifest) (_ *Bundle, err error) {
 	files := map[string][]byte{}
-	for _, name := range append(requiredFiles(manifest), optionalFiles...) {
-		if listed, is := manifest.Files[name]; is && !slices.Contains(trainerFiles, name) {
-			if files[name], err = readListed(root, name, listed); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
+	for _, name := range manifest.ServingFiles() {
+		if files[name], err = readListed(root, name, manifest.Files[name]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	for _, name := range []string{manifestFile, manifestSumFile} {

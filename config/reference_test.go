@@ -39,6 +39,7 @@ secret has no flag and is never printed. Unknown keys and variables are errors.
 The consumer has all of these settings but ` + "those of `serve` and `page`, which are those of `rivulet serve` and `rivulet page`" + `. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
 versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`tls`, `sasl`, `topics.arrivals` and `compression`" + `;
 ` + "`rivulet serve` has `serve`, `redis`, what chooses the model, `attach`, `batch.mode` (node only), `cache`, `limits`, `input` without `format`, the\noptional fields of `output`, `shutdown` and `log`; `rivulet page` has `page`, `redis`, what chooses the model, `attach`, `cache`,\n`limits`, `input`, `registry`, `labels` and `log`, and of `kafka` also `group`, `topics` and `fetch`" + `. They can share one file.
+` + "`pipelines`" + ` lists the files of all streams for the consumer, and names that of one for each other program.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|

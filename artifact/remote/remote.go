@@ -3,10 +3,20 @@
 //	out/next, file:///data/next      a directory, which stays where it is
 //	https://host/artifacts/next      a web server, or a bucket that one fronts; http:// on this machine alone
 //	s3://bucket/artifacts/next       a bucket of S3, or of a server that speaks its protocol
+//	gs://bucket/artifacts/next       a bucket of Google Cloud
+//	azblob://container/next          a container of Azure
 //
-// The environment says how a bucket is reached, with the names that AWS' own programs read: AWS_REGION,
-// AWS_ENDPOINT_URL of another server, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Without
-// keys the role of the pod or of the machine is asked for.
+// The environment says how a bucket is reached and who asks, with the names that each cloud's own programs read. Where
+// it names nobody, the pod or the machine has a role.
+//
+//	s3      AWS_REGION, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; AWS_ENDPOINT_URL: another
+//	        server
+//	gs      GOOGLE_APPLICATION_CREDENTIALS; STORAGE_EMULATOR_HOST: another server
+//	azblob  AZURE_STORAGE_ACCOUNT, and AZURE_STORAGE_SAS_TOKEN, or AZURE_TENANT_ID and AZURE_CLIENT_ID with
+//	        AZURE_CLIENT_SECRET or AZURE_FEDERATED_TOKEN_FILE; AZURE_STORAGE_SERVICE_ENDPOINT: another server
+//
+// The files of a bucket are asked for one by one over HTTP. The clouds' own libraries would make the consumer's program
+// half as large again.
 //
 // An artifact's manifest lists its files, so nothing has to be listed at its source. A file of another size than the
 // manifest's is refused here, and [artifact.Read] compares all checksums.
@@ -46,20 +56,96 @@ func Local(location string) (dir string, is bool) {
 	return "", false
 }
 
-// Fetch returns the directory of an artifact, and a function that removes what was fetched. An artifact that is
-// elsewhere is brought into a directory below TMPDIR.
-func Fetch(ctx context.Context, location string) (dir string, remove func() error, err error) {
+// Artifact is an artifact on this machine, in its own directory or as a copy below TMPDIR.
+type Artifact struct {
+	Dir string
+
+	location string // of a copy
+	from     *source
+	left     map[string]artifact.File // listed in the manifest, and not copied yet
+}
+
+// Open brings the serving part of an artifact ([artifact.ReadServing]) to this machine. M is the larger part: who has
+// it already does without [Artifact.Complete]. A caller ends with Remove.
+func Open(ctx context.Context, location string) (*Artifact, error) {
 	if dir, is := Local(location); is {
-		return dir, func() error { return nil }, nil
+		return &Artifact{Dir: dir}, nil
 	}
-	if dir, err = os.MkdirTemp("", "rivulet-artifact-"); err != nil {
-		return "", nil, err
+	dir, err := os.MkdirTemp("", "rivulet-artifact-")
+	if err != nil {
+		return nil, err
 	}
-	remove = func() error { return os.RemoveAll(dir) }
-	if err := fetch(ctx, location, dir); err != nil {
-		return "", nil, errors.Join(fmt.Errorf("fetching artifact %s: %w", shown(location), err), remove())
+	a := &Artifact{Dir: dir, location: shown(location)}
+	if err := a.open(ctx, location); err != nil {
+		return nil, errors.Join(a.failed(err), a.Remove())
 	}
-	return dir, remove, nil
+	return a, nil
+}
+
+// open copies the manifest, and the files of the serving part.
+func (a *Artifact) open(ctx context.Context, location string) (err error) {
+	if a.from, err = sourceOf(location); err != nil {
+		return err
+	}
+	into, err := os.OpenRoot(a.Dir) // no name in a manifest leads out of it
+	if err != nil {
+		return err
+	}
+	defer func() { _ = into.Close() }()
+	for _, name := range []string{"manifest.json", "manifest.sha256"} {
+		if err := a.from.copy(ctx, into, name, -1); err != nil {
+			return err
+		}
+	}
+	text, err := into.ReadFile("manifest.json")
+	if err != nil {
+		return err
+	}
+	manifest, err := artifact.ParseManifest(text)
+	if err != nil {
+		return err
+	}
+	_ = a.from.copy(ctx, into, signature.File, -1) // where it must be there, it is missed later
+	a.left = manifest.Files
+	return a.copy(ctx, into, manifest.ServingFiles())
+}
+
+// Complete brings the files that Open has left: M's, and those that only trainers read.
+func (a *Artifact) Complete(ctx context.Context) error {
+	if len(a.left) == 0 {
+		return nil
+	}
+	into, err := os.OpenRoot(a.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = into.Close() }()
+	if err := a.copy(ctx, into, slices.Sorted(maps.Keys(a.left))); err != nil {
+		return a.failed(err)
+	}
+	return nil
+}
+
+func (a *Artifact) copy(ctx context.Context, into *os.Root, names []string) error {
+	for _, name := range names {
+		if err := a.from.copy(ctx, into, name, a.left[name].Bytes); err != nil {
+			return err
+		}
+		delete(a.left, name)
+	}
+	return nil
+}
+
+// Remove removes a copy. An artifact in its own directory stays.
+func (a *Artifact) Remove() error {
+	if a.location == "" {
+		return nil
+	}
+	return os.RemoveAll(a.Dir)
+}
+
+func (a *Artifact) failed(err error) error {
+	return fmt.Errorf("fetching artifact %s: %w", a.location, err)
 }
 
 // shown is a location without a password.
@@ -76,39 +162,6 @@ type source struct {
 	client *http.Client
 }
 
-// fetch copies the manifest, and the files that it lists, into a directory.
-func fetch(ctx context.Context, location, dir string) error {
-	from, err := sourceOf(location)
-	if err != nil {
-		return err
-	}
-	into, err := os.OpenRoot(dir) // no name in a manifest leads out of it
-	if err != nil {
-		return err
-	}
-	defer func() { _ = into.Close() }()
-	for _, name := range []string{"manifest.json", "manifest.sha256"} {
-		if err := from.copy(ctx, into, name, -1); err != nil {
-			return err
-		}
-	}
-	text, err := into.ReadFile("manifest.json")
-	if err != nil {
-		return err
-	}
-	manifest, err := artifact.ParseManifest(text)
-	if err != nil {
-		return err
-	}
-	_ = from.copy(ctx, into, signature.File, -1) // where it must be there, it is missed later
-	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
-		if err := from.copy(ctx, into, name, manifest.Files[name].Bytes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // sourceOf returns the source that a location names.
 func sourceOf(location string) (*source, error) {
 	u, err := url.Parse(location)
@@ -123,26 +176,21 @@ func sourceOf(location string) (*source, error) {
 		}
 		return nil
 	}}
-	switch {
+	switch bucket, known := buckets[u.Scheme]; {
 	case u.User != nil || u.RawQuery != "":
 		return nil, errors.New("want an address without a login and a query")
-	case u.Scheme == "s3" && u.Host != "":
+	case known && u.Host != "":
 		return bucket(u, transport)
 	case secure(u):
 		return &source{u, client}, nil
-	case elsewhere[u.Scheme] != "":
-		return nil, errors.New(elsewhere[u.Scheme])
 	}
-	return nil, errors.New("want a directory, file://, https:// or s3://bucket/path, and http:// on this machine alone")
+	return nil, errors.New("want a directory, file://, https://, s3://bucket/path, gs://bucket/path or " +
+		"azblob://container/path, and http:// on this machine alone")
 }
 
-// elsewhere says how buckets of other clouds are read. The library of Google's wants gRPC, with which the consumer's
-// program would be half as large again.
-var elsewhere = map[string]string{
-	"gs": "want s3:// in place of gs://, with AWS_ENDPOINT_URL=https://storage.googleapis.com, AWS_REGION=auto and an " +
-		"HMAC key of a service account as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-	"azblob": "want a directory to which azcopy has brought it, in place of azblob://",
-}
+// buckets are the kinds of buckets, by the beginning of their addresses.
+var buckets = map[string]func(*url.URL, http.RoundTripper) (*source, error){
+	"s3": amazonBucket, "gs": googleBucket, "azblob": azureContainer}
 
 // secure reports whether an address is read: by TLS, or of this machine.
 func secure(u *url.URL) bool {

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"log/slog"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +16,9 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/config"
 	"rivulet/infer/attach"
+	"rivulet/test/expect"
 )
 
 // With cache.directory the first process writes M to a file, and the others read the file and not the artifact's M.
@@ -67,5 +72,56 @@ func TestPinnedArtifactsShareAFileOfM(t *testing.T) {
 	}
 	if !strings.Contains(log, said) {
 		t.Errorf("no file of the other artifact's M: %s", log)
+	}
+}
+
+// Of an artifact that a web server has, M and what trainers alone read are fetched when the file of M is written, and
+// again where it was damaged; a start that finds the file whole asks for neither.
+func TestMIsFetchedForItsFileAlone(t *testing.T) {
+	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
+	b.Means = artifacttest.Means(2, b)
+	cfg := config.Default[config.Consumer]()
+	cfg.Artifact = filepath.Join(t.TempDir(), "artifact")
+	expect.OK(t, artifact.Write(cfg.Artifact, b))
+	rowsOf := func() []attach.Row {
+		t.Helper()
+		from, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler))
+		expect.OK(t, err)
+		rows := make([]attach.Row, len(b.Mapping.IDs))
+		expect.OK(t, from.source.Current().Rows(t.Context(), b.Mapping.IDs, rows))
+		return rows
+	}
+	want := rowsOf()
+	files := http.FileServer(http.Dir(cfg.Artifact))
+	var asked []string // one request at a time
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, strings.TrimPrefix(r.URL.Path, "/"))
+		files.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	cfg.Artifact, cfg.Cache.Directory = web.URL, t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	serving := []string{"manifest.json", "manifest.sha256", "manifest.sig", "models/sgc.safetensors", "synthetic.safetensors"}
+	all := append(slices.Clone(serving), "mapping.safetensors", "means.safetensors")
+	slices.Sort(all)
+	start := func(what string, requests []string) {
+		t.Helper()
+		asked = nil
+		expect.Same(t, want, rowsOf(), "%s: rows", what)
+		slices.Sort(asked)
+		expect.Same(t, requests, asked, "%s: requests", what)
+	}
+	start("the first start", all)
+	start("the second", serving)
+	found, err := filepath.Glob(filepath.Join(cfg.Cache.Directory, "*.rows"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	expect.OK(t, os.Remove(found[0])) // it is mapped: nobody may change it where it stands
+	expect.OK(t, os.WriteFile(found[0], []byte("damaged"), 0o600))
+	start("after damage", all)
+	start("after that", serving)
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v are left behind", err, left)
 	}
 }

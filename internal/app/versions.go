@@ -129,21 +129,21 @@ func pinnedBy(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabi
 // pinned serves an artifact with M in memory, or in a file of a directory if one is named.
 func pinned(ctx context.Context, location, directory string, choice serving.Options,
 	log *slog.Logger) (versions, error) {
-	dir, remove, err := remote.Fetch(ctx, location)
+	from, err := remote.Open(ctx, location)
 	if err != nil {
 		return versions{}, err
 	}
 	var b *artifact.Bundle
 	var rows *mapping.Memory
 	if choice.Signers != nil {
-		if err = signature.CheckDirectory(dir, choice.Signers); err != nil {
+		if err = signature.CheckDirectory(from.Dir, choice.Signers); err != nil {
 			err = fmt.Errorf("artifact %s: %w", location, err)
 		}
 	}
 	if err == nil {
-		b, rows, err = readPinned(ctx, dir, directory, log)
+		b, rows, err = readPinned(ctx, from, directory, log)
 	}
-	if err = errors.Join(err, remove()); err != nil {
+	if err = errors.Join(err, from.Remove()); err != nil {
 		return versions{}, err
 	}
 	v, warnings, err := serving.New(b, rows.Shared(b.Manifest.MappingContent()), choice)
@@ -156,18 +156,26 @@ func pinned(ctx context.Context, location, directory string, choice serving.Opti
 	return versions{serving.Pinned(v)}, nil
 }
 
-// readPinned reads the artifact of a directory, with its M in memory, or in a file of another directory.
-func readPinned(ctx context.Context, dir, directory string, log *slog.Logger) (b *artifact.Bundle,
+// readPinned reads an artifact, with its M in memory, or in a file of a directory. Where that file is there, M is not
+// fetched.
+func readPinned(ctx context.Context, from *remote.Artifact, directory string, log *slog.Logger) (b *artifact.Bundle,
 	rows *mapping.Memory, err error) {
 	if directory == "" {
-		if b, err = artifact.ReadAll(dir); err == nil {
+		if err = from.Complete(ctx); err != nil {
+			return nil, nil, err
+		}
+		if b, err = artifact.ReadAll(from.Dir); err == nil {
 			rows = mapping.FromArtifact(b.Mapping)
 		}
 		return b, rows, err
 	}
-	if b, err = artifact.ReadServing(dir); err == nil {
-		rows, err = mapping.FromFile(ctx, directory, b.Manifest.MappingContent(),
-			func() (*artifact.Bundle, error) { return artifact.Read(dir) }, log)
+	if b, err = artifact.ReadServing(from.Dir); err == nil {
+		rows, err = mapping.FromFile(ctx, directory, b.Manifest.MappingContent(), func() (*artifact.Bundle, error) {
+			if err := from.Complete(ctx); err != nil {
+				return nil, err
+			}
+			return artifact.Read(from.Dir)
+		}, log)
 	}
 	return b, rows, err
 }

@@ -99,14 +99,17 @@ func publishCommand() *cobra.Command {
 
 // read reads an artifact from a directory or an address. An M in parts stays in its files until remove is called.
 func read(ctx context.Context, location string) (b *artifact.Bundle, remove func() error, err error) {
-	dir, remove, err := remote.Fetch(ctx, location)
+	from, err := remote.Open(ctx, location)
 	if err != nil {
 		return nil, nil, err
 	}
-	if b, err = artifact.Read(dir); err != nil {
-		return nil, nil, errors.Join(err, remove())
+	if err = from.Complete(ctx); err == nil {
+		b, err = artifact.Read(from.Dir)
 	}
-	return b, remove, nil
+	if err != nil {
+		return nil, nil, errors.Join(err, from.Remove())
+	}
+	return b, from.Remove, nil
 }
 
 func verifyCommand() *cobra.Command {
