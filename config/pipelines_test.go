@@ -86,8 +86,8 @@ func TestPipelinesRefused(t *testing.T) {
 	}
 }
 
-// The page and dead letters are of one stream: the one whose file pipelines names, before all other settings. A list of
-// several streams, as the consumer's own file has it, is refused by name.
+// Programs beside the consumer look at one stream: the one whose file pipelines names, before all other settings. A list
+// of several streams, as the consumer's own file has it, is refused by name.
 func TestProgramsOfOneStream(t *testing.T) {
 	orders := files(t, map[string]string{
 		"orders": "kafka: {group: orders, topics: {arrivals: orders, dead_letters: orders.dead}}\nredis: {prefix: shop}\n"})
@@ -106,16 +106,31 @@ func TestProgramsOfOneStream(t *testing.T) {
 	if err != nil || alone.Kafka.Group != "shared" {
 		t.Errorf("%+v, %v", alone, err)
 	}
-	_, several := Load[Page](sources(t, ofProcess, nil))
-	_, others := Load[DeadLetters](sources(t, ofProcess, nil))
-	for _, err := range []error{several, others} {
+	server, err := Load[Serve](sources(t, ofProcess, nil, "--pipelines", orders))
+	if err != nil || server.Redis.Prefix != "shop" {
+		t.Errorf("%+v, %v", server, err)
+	}
+	refresh, err := Load[Refresh](sources(t, ofProcess, nil, "--pipelines", orders, "--redis.prefix", "other"))
+	if err != nil || refresh.Redis.Prefix != "shop" || refresh.Kafka.Brokers.Brokers[0] != "b:1" {
+		t.Errorf("%+v, %v", refresh, err)
+	}
+	for name, load := range map[string]func(Sources) error{"page": failure[Page], "dead-letters": failure[DeadLetters],
+		"serve": failure[Serve], "refresh": failure[Refresh], "publish": failure[Publish], "versions": failure[Versions],
+		"replay": failure[Replay], "predict": failure[Lines], "features": failure[Put]} {
+		err := load(sources(t, ofProcess, nil, "--pipelines", orders+","+users))
 		if err == nil || !strings.Contains(err.Error(), "are several streams") ||
 			!strings.Contains(err.Error(), "--pipelines "+orders) {
-			t.Errorf("%v", err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := Load[Page](sources(t, "pipelines: [absent.yaml]", nil)); err == nil ||
 		!strings.Contains(err.Error(), "absent.yaml") {
 		t.Errorf("a file that is not there: %v", err)
 	}
+}
+
+// failure is the error with which a program's settings are refused.
+func failure[T any](from Sources) error {
+	_, err := Load[T](from)
+	return err
 }

@@ -9,6 +9,8 @@ type Refresh struct {
 	Input    Input       `key:"input"`
 	Features Features    `key:"features"`
 	Registry Registry    `key:"registry"`
+
+	Stream
 }
 
 func (r Refresh) problems() problems { return registryProblems(r.Input, r.Registry) }
@@ -29,9 +31,13 @@ type Lines struct {
 	Limits   Limits   `key:"limits"`
 	Input    Reading  `key:"input"`
 	Features Features `key:"features"`
+
+	Stream
 }
 
 // Put is the configuration of a writer of features by id.
 type Put struct {
 	Features FeatureServer `key:"features"`
+
+	Stream
 }

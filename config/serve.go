@@ -8,6 +8,7 @@ type Serve struct {
 	Redis Redis `key:"redis"`
 
 	Choice
+	Stream
 
 	Attach Attach `key:"attach"`
 	Batch  struct {
