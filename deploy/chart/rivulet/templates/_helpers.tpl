@@ -52,6 +52,22 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{- mergeOverwrite (deepCopy $root.Values.secrets) (deepCopy (index $root.Values $component).secrets) | toYaml }}
 {{- end }}
 
+{{/* The directory in which a component has M as a file (cache.directory of its settings, or of its streams'); nothing if it has none. */}}
+{{- define "rivulet.cache" -}}
+{{- $component := index . 1 }}
+{{- if has $component (list "consumer" "serve" "page") }}
+{{- $found := list (include "rivulet.settings" . | fromYaml) }}
+{{- range $name, $settings := get (index (index . 0).Values $component) "pipelines" | default dict }}{{ $found = append $found $settings }}{{ end }}
+{{- $directories := list }}
+{{- range $found }}{{ $directories = append $directories (dig "cache" "directory" "" .) }}{{ end }}
+{{- $directories = $directories | compact | uniq }}
+{{- if gt (len $directories) 1 }}
+{{- fail (printf "%s: cache.directory is %s, want one directory for all streams" $component (join " and " $directories)) }}
+{{- end }}
+{{- join "" $directories }}
+{{- end }}
+{{- end }}
+
 {{/* What all pods have: (list . "consumer"). Nothing runs as root, and no token of the API server is mounted. enableServiceLinks
      keeps variables such as RIVULET_SERVE_PORT out, which begin like settings (the programs pass over them, too). */}}
 {{- define "rivulet.pod" -}}
@@ -98,6 +114,16 @@ volumes:
   - name: data
     persistentVolumeClaim: {claimName: {{ $root.Values.data.existingClaim | default (printf "%s-data" (include "rivulet.name" $root)) }}}
   {{- end }}
+  {{- if include "rivulet.cache" . }}
+  - name: cache
+    {{- if $root.Values.cache.existingClaim }}
+    persistentVolumeClaim: {claimName: {{ $root.Values.cache.existingClaim }}}
+    {{- else if $root.Values.cache.sizeLimit }}
+    emptyDir: {sizeLimit: {{ $root.Values.cache.sizeLimit }}}
+    {{- else }}
+    emptyDir: {}
+    {{- end }}
+  {{- end }}
 {{- end }}
 
 {{/* What all containers have: (list . "consumer"). */}}
@@ -130,6 +156,9 @@ volumeMounts:
   {{- end }}
   {{- if has $component (list "train" "refresh") }}
   - {name: data, mountPath: /data}
+  {{- end }}
+  {{- with include "rivulet.cache" . }}
+  - {name: cache, mountPath: {{ . }}}
   {{- end }}
 {{- end }}
 
