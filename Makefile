@@ -110,9 +110,11 @@ browser: ## the live page as a person uses it, in Chromium, and what axe-core fi
 	cd tools/browser && RIVULET_TEST_BIN=$(CURDIR)/out/browser RIVULET_TEST_AXE=$(CURDIR)/out/browser/package/axe.min.js \
 	  RIVULET_TEST_MINUTES=$(MINUTES) $(GO) test -count=1 -timeout 60m .
 
-collector: ## the consumer's traces, sent to the receiver of OpenTelemetry's collector
+collector: ## the consumer's traces, with a real Kafka in KAFKA, sent to the receiver of OpenTelemetry's collector
 	$(GO) build -o out/collector/ ./cmd/consumer ./cmd/trainer ./cmd/rivulet
-	cd tools/collector && RIVULET_TEST_BIN=$(CURDIR)/out/collector $(GO) test -count=1 -v .
+	tools/kafka/kafka.sh start $(KAFKA)
+	cd tools/collector && RIVULET_TEST_BIN=$(CURDIR)/out/collector RIVULET_TEST_KAFKA_DIR=$(abspath $(KAFKA)) $(GO) test -count=1 -v .; \
+	  status=$$?; $(CURDIR)/tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo
