@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -101,51 +103,59 @@ serve: {listen: "127.0.0.1:0"}
 		must(err)
 		return response.StatusCode, text
 	}
-	// series returns how many series a query has, of an instant query now.
-	series := func(expr string) int {
+	// values returns the value of each series of an instant query now.
+	values := func(expr string) (all []float64) {
 		t.Helper()
 		status, text := get(address + "/api/v1/query?" + url.Values{"query": {expr}}.Encode())
 		if status == http.StatusServiceUnavailable { // it reads its log first
-			return 0
+			return nil
 		}
 		var answer struct {
 			Status, Error string
-			Data          struct{ Result []any }
+			Data          struct{ Result []struct{ Value []any } }
 		}
 		must(json.Unmarshal(text, &answer))
 		if answer.Status != "success" {
 			t.Errorf("%s: %s", expr, answer.Error)
 		}
-		return len(answer.Data.Result)
+		for _, of := range answer.Data.Result { // a time and a number as text
+			v, err := strconv.ParseFloat(fmt.Sprint(of.Value[1]), 64)
+			must(err)
+			all = append(all, v)
+		}
+		return all
 	}
 	await := func(what, expr string) {
 		t.Helper()
-		must(harness.Await(t.Context(), time.Minute, what, func() bool { return series(expr) > 0 }))
+		must(harness.Await(t.Context(), time.Minute, what, func() bool { return len(values(expr)) > 0 }))
 	}
 	get("http://" + server + "/v2") // a first request
 	await("both programs are scraped", "count(sum_over_time(up[1m]) >= 2) == 2")
 	run("rivulet", "replay", "--data", w.Path("data"), "--labels", "labels")
 	await("the stream has passed", "sum(rivulet_lag_records) == 0 and sum(rate(rivulet_arrivals_total[1m])) > 0")
 	await("labels have come", "rivulet_window_accuracy_ratio")
-	asked := 0
 	all := metrics(t)
 	for name, rows := range dashboards {
+		var table strings.Builder
 		for _, r := range rows {
 			for _, p := range r.panels {
 				queries, err := p.of(all)
 				must(err)
 				for _, q := range queries {
 					expr := strings.NewReplacer("$job", ".+", "$__rate_interval", "1m").Replace(q.expr)
-					if n := series(expr); n == 0 && !quiet.MatchString(expr) {
+					found, highest := values(expr), "none"
+					if len(found) > 0 {
+						highest = fmt.Sprintf("%.3g", slices.Max(found))
+					} else if !quiet.MatchString(expr) {
 						t.Errorf("%s, %s: no answer to %s", name, p.title, expr)
 					}
-					asked++
+					fmt.Fprintf(&table, "| %s | `%s` | %d | %s |\n", p.title, strings.ReplaceAll(expr, "|", "\\|"), len(found), highest)
 				}
 			}
 		}
+		t.Logf("dashboard %s\n| panel | query | series | highest value |\n|---|---|--:|--:|\n%s", name, &table)
 	}
-	if n := series(`ALERTS{alertstate="firing"}`); n > 0 {
+	if n := len(values(`ALERTS{alertstate="firing"}`)); n > 0 {
 		t.Errorf("%d alerts fire", n)
 	}
-	t.Logf("%d queries were asked", asked)
 }
