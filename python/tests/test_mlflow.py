@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import stat
+import subprocess
 from collections.abc import Callable
 
 import numpy as np
@@ -76,6 +77,25 @@ def test_a_model_is_published_by_its_name(trained: Trained, store: pathlib.Path)
     assert said[3:] == ["--candidate"]
     assert open_artifact(said[2]).version == open_artifact(of.artifact).version
     os.environ.pop("RIVULET_TRAINER", None)
+
+
+def test_what_is_trained_is_logged(
+    programs: pathlib.Path, store: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIVULET_TRAINER", str(programs / "trainer"))
+    models.main(
+        ["train", "papers", "--preset", "small", "--preset-nodes", "600", "--nodes", "12", "--costs=false"]
+    )
+    manifest = open_artifact(models.fetch("models:/papers/1")).manifest
+    assert manifest["synthetic_nodes"] == 12
+    assert mlflow.get_run(model_run("papers")).data.params["artifact"] == manifest["version"]
+    with pytest.raises(subprocess.CalledProcessError):
+        models.main(["train", "papers", "--preset", "nothing"])
+
+
+def model_run(name: str) -> str:
+    """The run of a registered model's first version."""
+    return str(mlflow.MlflowClient().get_model_version(name, "1").run_id)
 
 
 def test_what_is_no_artifact_is_refused(store: pathlib.Path) -> None:

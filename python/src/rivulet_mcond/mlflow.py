@@ -4,6 +4,8 @@
     mlflow.pyfunc.load_model("models:/papers/1").predict(frame)
     publish("models:/papers/1", "--candidate")  # also: python -m rivulet_mcond.mlflow publish models:/papers/1
 
+`train("papers", "--data", "DIR")` trains with `trainer train` before it logs.
+
 The model in MLflow is the artifact's directory, with this module as the loader: nothing is pickled.
 """
 
@@ -15,6 +17,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -58,6 +61,17 @@ def log_artifact(
             pip_requirements=["rivulet-mcond[mlflow]"],
             registered_model_name=registered_model_name,
         )
+
+
+def train(registered_model_name: str, *arguments: str, program: str = "trainer") -> ModelInfo:
+    """Log what `trainer train` makes with further arguments, such as --data DIR, as a registered model.
+
+    program is the trainer, by its name or path. Raises subprocess.CalledProcessError if it fails.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        out = str(pathlib.Path(directory, "artifact"))
+        subprocess.run([program, "train", *arguments, "--out", out], check=True)
+        return log_artifact(out, registered_model_name=registered_model_name)
 
 
 def parameters(artifact: Artifact) -> dict[str, Any]:
@@ -164,15 +178,21 @@ def publish(uri: str, *arguments: str, program: str = "trainer") -> None:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run the command line: log DIRECTORY [REGISTERED_NAME], or publish URI [ARGUMENTS of trainer publish]."""
+    """Run the command line: train NAME [ARGUMENTS], log DIRECTORY [NAME], or publish URI [ARGUMENTS].
+
+    Arguments are those of `trainer train` and `trainer publish`; RIVULET_TRAINER names another program.
+    """
+    program = os.environ.get("RIVULET_TRAINER", "trainer")
     match list(sys.argv[1:] if given is None else given):
-        case ["log", directory, *name] if len(name) <= 1:
-            info = log_artifact(directory, registered_model_name=name[0] if name else None)
-            print(info.model_uri)
+        case ["train", name, *arguments]:
+            print(train(name, *arguments, program=program).model_uri)
+        case ["log", directory, *names] if len(names) <= 1:
+            print(log_artifact(directory, registered_model_name=names[0] if names else None).model_uri)
         case ["publish", uri, *arguments]:
-            publish(uri, *arguments, program=os.environ.get("RIVULET_TRAINER", "trainer"))
+            publish(uri, *arguments, program=program)
         case _:
-            sys.exit("usage: python -m rivulet_mcond.mlflow (log DIRECTORY [NAME] | publish URI [ARGUMENTS])")
+            commands = "train NAME [ARGUMENTS] | log DIRECTORY [NAME] | publish URI [ARGUMENTS]"
+            sys.exit(f"usage: python -m rivulet_mcond.mlflow ({commands})")
 
 
 if __name__ == "__main__":
