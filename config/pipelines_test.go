@@ -86,8 +86,8 @@ func TestPipelinesRefused(t *testing.T) {
 	}
 }
 
-// Programs beside the consumer look at one stream: the one whose file pipelines names, before all other settings. A list
-// of several streams, as the consumer's own file has it, is refused by name.
+// Programs beside the consumer look at one stream: the one whose file pipelines names, before all other settings. A
+// list of several streams, as the consumer's own file has it, is refused by name.
 func TestProgramsOfOneStream(t *testing.T) {
 	orders := files(t, map[string]string{
 		"orders": "kafka: {group: orders, topics: {arrivals: orders, dead_letters: orders.dead}}\nredis: {prefix: shop}\n"})

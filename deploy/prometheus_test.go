@@ -149,7 +149,8 @@ serve: {listen: "127.0.0.1:0"}
 					} else if !quiet.MatchString(expr) {
 						t.Errorf("%s, %s: no answer to %s", name, p.title, expr)
 					}
-					fmt.Fprintf(&table, "| %s | `%s` | %d | %s |\n", p.title, strings.ReplaceAll(expr, "|", "\\|"), len(found), highest)
+					fmt.Fprintf(&table, "| %s | `%s` | %d | %s |\n", p.title, strings.ReplaceAll(expr, "|", "\\|"), len(found),
+						highest)
 				}
 			}
 		}

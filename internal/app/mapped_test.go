@@ -101,7 +101,8 @@ func TestMIsFetchedForItsFileAlone(t *testing.T) {
 	defer web.Close()
 	cfg.Artifact, cfg.Cache.Directory = web.URL, t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())
-	serving := []string{"manifest.json", "manifest.sha256", "manifest.sig", "models/sgc.safetensors", "synthetic.safetensors"}
+	serving := []string{"manifest.json", "manifest.sha256", "manifest.sig", "models/sgc.safetensors",
+		"synthetic.safetensors"}
 	all := append(slices.Clone(serving), "mapping.safetensors", "means.safetensors")
 	slices.Sort(all)
 	start := func(what string, requests []string) {
