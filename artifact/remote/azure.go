@@ -79,15 +79,16 @@ type azureApplication struct {
 
 // Token implements [oauth2.TokenSource].
 func (a azureApplication) Token() (*oauth2.Token, error) {
+	by := a.Config
 	if a.file != "" {
 		text, err := os.ReadFile(a.file)
 		if err != nil {
 			return nil, fmt.Errorf("AZURE_FEDERATED_TOKEN_FILE: %w", err)
 		}
-		a.EndpointParams = url.Values{"client_assertion": {strings.TrimSpace(string(text))},
+		by.EndpointParams = url.Values{"client_assertion": {strings.TrimSpace(string(text))},
 			"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}}
 	}
-	return a.Config.Token(withClient())
+	return by.Token(withClient())
 }
 
 // azureMachine is an identity of a virtual machine of Azure, by its client id; empty: the only one.
