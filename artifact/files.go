@@ -26,7 +26,8 @@ const (
 
 // optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
 // read the others.
-var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile, mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile,
+	mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
 var trainerFiles = []string{mappingFile, meansFile, spreadFile}

@@ -129,7 +129,8 @@ type Metric struct {
 	Accuracy    float64 `json:"accuracy"` // percent, test nodes; 0 of a task other than classes
 	// R2 is the mean R² of the outputs of a task of numbers, in percent; nil: the task is another one.
 	R2 *float64 `json:"r2,omitempty"`
-	// MRR is the mean reciprocal rank of held-out neighbours, in percent, of a task of links; nil: the task is another one.
+	// MRR is the mean reciprocal rank of held-out neighbours, in percent, of a task of links; nil: the task is another
+	// one.
 	MRR *float64 `json:"mrr,omitempty"`
 	// MicroF1 and MAP (mean average precision) are of a task of labels, in percent; nil: the task is another one.
 	MicroF1 *float64 `json:"micro_f1,omitempty"`

@@ -60,7 +60,8 @@ func TestPartsRefused(t *testing.T) {
 		{`"format_version": 2`, `"format_version": 1`, `requires[0] is "schema.json" in format_version 1, want 2`},
 	})
 	b = named(t)
-	b.Schema, _ = schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"bool","missing":"zero","mean":[0]}]}`))
+	b.Schema, _ = schema.Parse(
+		[]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"bool","missing":"zero","mean":[0]}]}`))
 	wantError(t, b.Seal(), "schema.json", "features have 1 positions, data.features is 5")
 }
 

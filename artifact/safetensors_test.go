@@ -106,7 +106,8 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 		"more after it": {withHeader("{}{}", 0), "header:"},
 		"not UTF-8":     {withHeader("{\"\xff\":{}}", 0), "header:"},
 		"deep":          {withHeader(strings.Repeat(`{"a":`, 20_000), 0), "header:"},
-		"name twice":    {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0), `duplicate object member name "a"`},
+		"name twice": {withHeader(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],`+
+			`"data_offsets":[0,0]}}`, 0), `duplicate object member name "a"`},
 		"member twice": {withHeader(`{"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0),
 			"duplicate"},
 		"metadata":      {withHeader(`{"__metadata__":{"a":1}}`, 0), "__metadata__"},
@@ -134,9 +135,12 @@ func TestDecodeTensorsRefuses(t *testing.T) {
 		"rest": {withHeader(`{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, 9),
 			"the tensors are 8 bytes, the file holds 9"},
 		"rest of none": {withHeader(`{}`, 1), "the tensors are 0 bytes"},
-		"gap":          {withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3), `tensor "b": data begins at 2, want 1`},
-		"overlap":      {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3), `tensor "b": data begins at 1, want 2`},
-		"the same":     {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 2), `tensor "b": data begins at 0, want 2`},
+		"gap": {withHeader(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],`+
+			`"data_offsets":[2,3]}}`, 3), `tensor "b": data begins at 2, want 1`},
+		"overlap": {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],`+
+			`"data_offsets":[1,3]}}`, 3), `tensor "b": data begins at 1, want 2`},
+		"the same": {withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],`+
+			`"data_offsets":[0,2]}}`, 2), `tensor "b": data begins at 0, want 2`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

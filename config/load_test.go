@@ -206,7 +206,8 @@ func TestRulesAcrossFields(t *testing.T) {
 		{"--kafka.topics.predictions=arrivals",
 			`kafka.topics.predictions is "arrivals" (--kafka.topics.predictions): is the topic of arrivals too`},
 		{"--kafka.topics.dead_letters=predictions",
-			`kafka.topics.dead_letters is "predictions" (--kafka.topics.dead_letters): is the topic of arrivals or predictions too`},
+			`kafka.topics.dead_letters is "predictions" (--kafka.topics.dead_letters): is the topic of arrivals or ` +
+				`predictions too`},
 		{"--redis.poll_interval=20s", `redis.heartbeat_ttl is "30s" (default): not more than twice poll_interval, 20s`},
 	} {
 		_, err := Load[Consumer](sources(t, "", nil, c.flags))
@@ -337,7 +338,8 @@ func TestHelp(t *testing.T) {
 		"--batch.size arrivals ",
 		"most arrivals of a micro-batch (default 256)",
 		"--batch.mode node|graph ",
-		"how long the first arrival of a micro-batch waits for others; 0s: a micro-batch consists of the arrivals that have been read already (default 5ms)",
+		"how long the first arrival of a micro-batch waits for others; 0s: a micro-batch consists of the arrivals that " +
+			"have been read already (default 5ms)",
 		"--output.logits ",
 	} {
 		if !strings.Contains(help, want) {

@@ -34,16 +34,19 @@ func TestRedisURLHosts(t *testing.T) {
 // A setting that would be left unused, or is given twice, is refused.
 func TestRulesOfRedis(t *testing.T) {
 	for flags, want := range map[string]string{
-		"--redis.url=redis://a:1,b:2":                                               "redis.url is \"redis://a:1,b:2\" (--redis.url): several hosts are",
-		"--redis.cluster --redis.sentinel.master=m":                                 "redis.sentinel.master is \"m\"",
-		"--redis.cluster --redis.url=redis://a:1/2":                                 "a cluster has only database 0",
-		"--redis.cluster --redis.url=unix:///run/redis.sock":                        "a socket is neither",
-		"--redis.sentinel.username=u":                                               "redis.sentinel.master",
-		"--redis.retry.min_backoff=2s":                                              "redis.retry.max_backoff is \"500ms\" (default): less than min_backoff, 2s",
-		"--redis.username=u":                                                        "redis.password",
-		"--redis.username=u --redis.url=redis://v:w@a:1":                            "redis.username is \"u\"",
-		"--redis.password_file=f --redis.url=redis://:w@a:1":                        "redis.password_file is \"f\"",
-		"--redis.tls.ca_file=f":                                                     "redis.tls.ca_file is \"f\" (--redis.tls.ca_file): has no effect",
+		"--redis.url=redis://a:1,b:2": "redis.url is \"redis://a:1,b:2\" " +
+			"(--redis.url): several hosts are",
+		"--redis.cluster --redis.sentinel.master=m":          "redis.sentinel.master is \"m\"",
+		"--redis.cluster --redis.url=redis://a:1/2":          "a cluster has only database 0",
+		"--redis.cluster --redis.url=unix:///run/redis.sock": "a socket is neither",
+		"--redis.sentinel.username=u":                        "redis.sentinel.master",
+		"--redis.retry.min_backoff=2s": "redis.retry.max_backoff is " +
+			"\"500ms\" (default): less than min_backoff, 2s",
+		"--redis.username=u":                                 "redis.password",
+		"--redis.username=u --redis.url=redis://v:w@a:1":     "redis.username is \"u\"",
+		"--redis.password_file=f --redis.url=redis://:w@a:1": "redis.password_file is \"f\"",
+		"--redis.tls.ca_file=f": "redis.tls.ca_file is \"f\" " +
+			"(--redis.tls.ca_file): has no effect",
 		"--redis.tls.server_name=n":                                                 "redis.tls.server_name",
 		"--redis.url=rediss://a:1 --redis.tls.cert_file=f":                          "redis.tls.key_file",
 		"--redis.url=rediss://a:1 --redis.tls.key_file=f":                           "redis.tls.cert_file",

@@ -119,7 +119,8 @@ func checkRedisURL(u string) error {
 	// the password ends.
 	odd := parsed.Opaque != "" || parsed.Fragment != "" || parsed.Scheme != "unix" && parsed.Hostname() == ""
 	if _, err := redis.ParseURL(u); err != nil || odd {
-		return errors.New("want redis://[user:password@]host:port[,host:port]/database; special characters of a password are percent-encoded")
+		return errors.New("want redis://[user:password@]host:port[,host:port]/database; special characters of a password " +
+			"are percent-encoded")
 	}
 	return nil
 }

@@ -130,7 +130,8 @@ func checkPointer(pointer string) error {
 	}
 	rest := strings.ReplaceAll(strings.ReplaceAll(pointer, "~0", ""), "~1", "")
 	if !strings.HasPrefix(pointer, "/") || strings.Contains(rest, "~") {
-		return errors.New("want a JSON pointer (RFC 6901) such as /after/user_id, in which ~0 stands for ~ and ~1 for /, or # for the whole")
+		return errors.New("want a JSON pointer (RFC 6901) such as /after/user_id, in which ~0 stands for ~ and ~1 for /, " +
+			"or # for the whole")
 	}
 	return nil
 }

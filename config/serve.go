@@ -30,7 +30,8 @@ type Serve struct {
 func (s Serve) problems() problems {
 	found := append(attachProblems(s.Attach, s.Choice, s.Redis), cacheProblems(s.Cache, s.Choice)...)
 	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
-		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or --batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")
+		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or "+
+			"--batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")
 	return found
 }
 
@@ -66,7 +67,8 @@ func (s Server) problems() (found problems) {
 	found.when(s.Queue.Bytes < s.MaxBody, "queue.bytes", s.Queue.Bytes.String(), "less than max_body, "+s.MaxBody.String())
 	missing := s.missing()
 	found.when(missing != "" && !s.Open && !loopback(s.Listen), "listen", s.Listen,
-		"others than this machine reach it, and it has "+missing+": set serve.tls.cert_file, serve.tls.key_file and serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both")
+		"others than this machine reach it, and it has "+missing+": set serve.tls.cert_file, serve.tls.key_file and "+
+			"serve.token_file, or an address such as 127.0.0.1:8080, or serve.open if something in front has both")
 	return found
 }
 

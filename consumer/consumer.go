@@ -161,7 +161,7 @@ func (o *Options) complete() error {
 		o.DrainTimeout = 20 * time.Second
 	}
 	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
-		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v and DrainTimeout %v: want 0 or more",
+		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v: want 0 or more",
 			o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)
 	}
 	if o.Path.Observer == nil {

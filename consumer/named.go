@@ -61,7 +61,7 @@ func (m model) name(s *slot) error {
 		return s.arrival.Features.Encode(m.schema)
 	case hash != "" && hash != has:
 		return &event.FieldError{Reason: event.ReasonSchema, Field: event.HeaderSchema,
-			Detail: "features are by position of another schema than the artifact's: send them by name, or by the artifact's positions"}
+			Detail: "features are by position of another schema than the artifact's: send them by name, or by its positions"}
 	}
 	return nil
 }

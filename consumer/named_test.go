@@ -27,7 +27,8 @@ func newNamingVersion(t *testing.T, id, features string) *namingVersion {
 }
 
 const (
-	numberAndCategory = `{"name":"age","kind":"number","missing":"mean","mean":[3]},{"name":"on","kind":"bool","missing":"refuse","mean":[0]},` +
+	numberAndCategory = `{"name":"age","kind":"number","missing":"mean","mean":[3]},{"name":"on","kind":"bool",` +
+		`"missing":"refuse","mean":[0]},` +
 		`{"name":"c","kind":"category","missing":"zero","categories":["x"]}`
 	categoryAndNumber = `{"name":"c","kind":"category","missing":"zero","categories":["x"]},` +
 		`{"name":"age","kind":"number","missing":"mean","mean":[3]},{"name":"on","kind":"bool","missing":"refuse","mean":[0]}`

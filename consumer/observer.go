@@ -105,8 +105,8 @@ type BatchStats struct {
 	Measures []measure.Measure
 	// Models count the predictions of each of several models; nil: one model answers alone.
 	Models []answer.ModelCount
-	// Delivered is the batch itself, of several models the first one's predictions. It may be read during the call only: its memory is used again, and ids are parts of
-	// records, so an observer that keeps an id must clone it.
+	// Delivered is the batch itself, of several models the first one's predictions. It may be read during the call only:
+	// its memory is used again, and ids are parts of records, so an observer that keeps an id must clone it.
 	Delivered *event.Batch
 }
 

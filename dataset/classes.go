@@ -27,7 +27,8 @@ func (d *Dataset) checkClasses(column string) error {
 	suspects, err := checkClasses(column, labelled, d.Classes)
 	d.Suspects = append(d.Suspects, suspects...)
 	if mark := d.unlabelledMark(); mark != "" {
-		d.suspect("column %s: %s is read as a class beside the numbers from 0; where it means that a node has none, leave its cell empty.", column, mark)
+		d.suspect("column %s: %s is read as a class beside the numbers from 0; where it means that a node has none, leave "+
+			"its cell empty.", column, mark)
 	}
 	return err
 }
@@ -42,7 +43,8 @@ func checkClasses(column string, labelled int, names []string) (suspects []strin
 		return nil, fmt.Errorf("column %s: all %d labelled nodes have the one class %.40q, and there is nothing to learn: %s",
 			column, labelled, names[0], ask)
 	case 2*classes > labelled:
-		return nil, fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id or a number "+
+		return nil, fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id "+
+			"or a number "+
 			"to predict, and no class: %s", column, classes, labelled, names[0], ask)
 	case fractions != "" && classes > 10:
 		return nil, fmt.Errorf("column %s: its %d values are numbers with fractions, such as %s, and no classes: %s",

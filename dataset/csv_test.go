@@ -86,7 +86,8 @@ func TestCSV(t *testing.T) {
 		"spaces in a header": {"nodes.csv": []byte(strings.ReplaceAll(csvNodes, ",label,", ", label ,")),
 			"edges.csv": []byte(csvEdges)},
 		"weights of 1": {"nodes.csv": []byte(csvNodes),
-			"edges.csv": []byte("source,target,weight,since\nanna,7,1,0\n7,anna,1.0,0\neve,\"b,ob\",1e0,0\nzoe,zoe,1,0\nanna,7,1,0\n")},
+			"edges.csv": []byte("source,target,weight,since\nanna,7,1,0\n7,anna,1.0,0\neve,\"b,ob\",1e0,0\nzoe,zoe,1,0\nanna," +
+				"7,1,0\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Open(writeTree(t, files), OpenOptions{})
@@ -261,7 +262,8 @@ func FuzzCSV(f *testing.F) {
 		if d, err := Open(dir, OpenOptions{Format: CSV}); err == nil {
 			checkTables(t, d)
 		}
-		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: table.NodesPath(dir + "/nodes.csv"), Edges: dir + "/edges.csv",
+		if d, err := OpenTables(OpenOptions{Tables: table.Settings{Nodes: table.NodesPath(dir + "/nodes.csv"),
+			Edges:       dir + "/edges.csv",
 			DropWeights: true,
 			Decimal:     point, TextForm: table.TextForm{Encoding: encoding}}}); err == nil {
 			checkTables(t, d)

@@ -13,8 +13,8 @@ import (
 
 const shopEdges = "source,target\nu1,i1\nu2,i1\nu2,i2\nu3,i2\nu4,i3\n"
 
-// A task of links reads no label: a column tells the candidates, which are training nodes where no split says otherwise,
-// or all nodes of T are candidates.
+// A task of links reads no label: a column tells the candidates, which are training nodes where no split says
+// otherwise, or all nodes of T are candidates.
 func TestLinksOfTables(t *testing.T) {
 	files := map[string][]byte{"edges.csv": []byte(shopEdges), "nodes.csv": []byte(
 		"id,kind,age,label\nu1,user,20,1\nu2,user,30,2\nu3,user,40,3\nu4,user,50,4\ni1,item,,5\ni2,item,,6\ni3,item,,7\n"),
@@ -73,11 +73,15 @@ func TestLinksOfTablesRefused(t *testing.T) {
 		edges string
 		s     table.Settings
 	}{
-		"candidates is \"kind=item\", and the task is not links": {shopEdges, table.Settings{Label: "kind", Candidates: "kind=item"}},
-		"want a column of nodes and its value, such as kind":     {shopEdges, table.Settings{Task: "links", Candidates: "item"}},
-		"no node has the value \"thing\" of a candidate":         {shopEdges, table.Settings{Task: "links", Candidates: "kind=thing"}},
-		"no column sort among":                                   {shopEdges, table.Settings{Task: "links", Candidates: "sort=item"}},
-		"label is \"age\", and the task links has none":          {shopEdges, table.Settings{Task: "links", Label: "age"}},
+		"candidates is \"kind=item\", and the task is not links": {shopEdges,
+			table.Settings{Label: "kind", Candidates: "kind=item"}},
+		"want a column of nodes and its value, such as kind": {shopEdges,
+			table.Settings{Task: "links", Candidates: "item"}},
+		"no node has the value \"thing\" of a candidate": {shopEdges,
+			table.Settings{Task: "links", Candidates: "kind=thing"}},
+		"no column sort among": {shopEdges,
+			table.Settings{Task: "links", Candidates: "sort=item"}},
+		"label is \"age\", and the task links has none": {shopEdges, table.Settings{Task: "links", Label: "age"}},
 		"edges have weights, which task links does not read; --drop-weights": {
 			"source,target,weight\nu1,i1,2\nu2,i2,1\nu3,i2,1\n", table.Settings{Task: "links", Candidates: "kind=item"}},
 		"edges have directions, which task links does not read": {

@@ -77,7 +77,8 @@ var (
 	npzMasks        = []string{"train", "val", "test"} // train_mask or train_masks, …
 	npzObjects      = []string{"adj_matrix", "node_attr", "attr_matrix"}
 	errSavedObjects = errors.New("it holds Python objects, which this program does not run: save a SciPy matrix m as " +
-		"np.savez(file, adj_data=m.data, adj_indices=m.indices, adj_indptr=m.indptr, adj_shape=m.shape, …), and features as attr_data, …")
+		"np.savez(file, adj_data=m.data, adj_indices=m.indices, adj_indptr=m.indptr, adj_shape=m.shape, …), and features " +
+		"as attr_data, …")
 )
 
 // named returns the first name under which the archive has an array, with a suffix; "" if there is none.

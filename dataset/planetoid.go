@@ -16,8 +16,9 @@ import (
 const planetoidValidation = 500
 
 var planetoidFormat = Format{
-	Name:  Planetoid,
-	Looks: "a directory with ind.NAME.graph, ind.NAME.allx and the others, or DIRECTORY/ind.NAME if there are several sets",
+	Name: Planetoid,
+	Looks: "a directory with ind.NAME.graph, ind.NAME.allx and the others, or DIRECTORY/ind.NAME if there are several " +
+		"sets",
 	Found: func(path string) bool {
 		_, err := planetoidPrefix(path)
 		return err == nil || errors.Is(err, errSeveral)

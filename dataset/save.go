@@ -49,7 +49,8 @@ func (d *Dataset) SaveOn(disk durable.Disk, dir string) error {
 // saveable returns an error for data that the layout cannot express.
 func (d *Dataset) saveable() error {
 	if d.Schema == nil && d.BagOfWords != (d.X.Sparse != nil) {
-		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always sparse, and other features are dense",
+		return fmt.Errorf("features that are a bag of words (%t) and sparse (%t): in the layout a bag of words is always "+
+			"sparse, and other features are dense",
 			d.BagOfWords, d.X.Sparse != nil)
 	}
 	if d.Columns != nil {

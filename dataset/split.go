@@ -25,7 +25,8 @@ func (d *Dataset) drawSplit(seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(labelled), func(i, j int) { labelled[i], labelled[j] = labelled[j], labelled[i] })
 	n := len(labelled)
-	d.Train, d.Validation, d.Test = append(candidates, labelled[:n/2]...), labelled[n/2:n/2+n/4:n/2+n/4], labelled[n/2+n/4:]
+	d.Train, d.Validation, d.Test = append(candidates, labelled[:n/2]...), labelled[n/2:n/2+n/4:n/2+n/4],
+		labelled[n/2+n/4:]
 	for _, list := range [][]int32{d.Train, d.Validation, d.Test} {
 		slices.Sort(list)
 	}

@@ -92,7 +92,8 @@ func TestNamedColumns(t *testing.T) {
 	if d.Name != "users" || d.X.Dense != nil || d.X.Sparse != nil || d.Adj.NNZ() != 4 {
 		t.Errorf("%+v", d)
 	}
-	want := "Features by name: plan (text, 1 missing), active (bool, 1 missing), joined (time, UTC where no zone is given, 1 missing), " +
+	want := "Features by name: plan (text, 1 missing), active (bool, 1 missing), joined (time, UTC where no zone is " +
+		"given, 1 missing), " +
 		"age (number, 1 missing), v (list of 2, 1 missing)."
 	expect.Same(t, []string{want}, d.Notes, "notes")
 }

@@ -26,7 +26,8 @@ func layoutSettings(t table.Settings) error {
 		rest.Weight = ""
 	}
 	if t.EdgeType != "" {
-		return fmt.Errorf("edge types (--edge-type %s) are a column of a table of edges, which the layout has not", t.EdgeType)
+		return fmt.Errorf("edge types (--edge-type %s) are a column of a table of edges, which the layout has not",
+			t.EdgeType)
 	}
 	if !rest.IsZero() || rest.DropUnknown {
 		return fmt.Errorf("what is said about columns is for tables; of this layout --weight %s keeps the weights of edges, "+
@@ -35,8 +36,8 @@ func layoutSettings(t table.Settings) error {
 	return nil
 }
 
-// plain returns an error if edges have weights, types or directions, which are not written: [Open] would not read them again
-// unasked.
+// plain returns an error if edges have weights, types or directions, which are not written: [Open] would not read them
+// again unasked.
 func (d *Dataset) plain() error {
 	if d.Adj.Val != nil {
 		return errors.New("edges have weights, which would be lost")

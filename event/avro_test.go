@@ -376,7 +376,8 @@ func TestAvroAllocatesByItsBytes(t *testing.T) {
 }
 
 func TestAvroNumbersBeyondFloat32(t *testing.T) {
-	s, data := written(t, clickSchema+`{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"double"}}]}`,
+	s, data := written(t, clickSchema+`{"name":"id","type":"string"},{"name":"features","type":{"type":"array",`+
+		`"items":"double"}}]}`,
 		map[string]any{"id": "n", "features": []float64{1, math.MaxFloat64}})
 	var field *event.FieldError
 	if err := s.DecodeArrival(data, new(event.Arrival)); !errors.As(err, &field) ||

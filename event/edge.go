@@ -45,8 +45,8 @@ func (e *Edge) Check() error {
 }
 
 // Join adds edges that came as records of their own, and sorts all edges: by the neighbour, then by type,
-// direction and weight. So the order in which they came changes no bit of the prediction, nor does it matter which of them the
-// arrival's record brought itself.
+// direction and weight. So the order in which they came changes no bit of the prediction, nor does it matter which of
+// them the arrival's record brought itself.
 func (a *Arrival) Join(edges []Edge) {
 	a.JoinIncoming()
 	for i := range edges {

@@ -24,8 +24,8 @@ type Arrival struct {
 	// Types are the types of the edges, as many as Edges, or where Incoming is set as both; empty: the record gives this
 	// edge none. nil: it gives none, or [Arrival.Relate] has read them.
 	Types []string
-	// Relations are bits of each edge: its directions, [Outgoing] and [Incoming], until [Arrival.Relate] has made relations
-	// of the served version of them. nil: the record tells no directions, and each edge leads from the node.
+	// Relations are bits of each edge: its directions, [Outgoing] and [Incoming], until [Arrival.Relate] has made
+	// relations of the served version of them. nil: the record tells no directions, and each edge leads from the node.
 	Relations []uint32
 	// EdgeCount is how many edges the arrival has in all, those among them that come as records of their own ([Edge]);
 	// 0: the record does not say.

@@ -32,7 +32,8 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 	nullable, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
 		{"name":"features","type":["null",{"type":"array","items":"float"}]},{"name":"edges","type":{"type":"array","items":"string"}}]}`)
 	expect.OK(t, err)
-	none, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},{"name":"edges","type":{"type":"array","items":"string"}}]}`)
+	none, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},{"name":"edges",` +
+		`"type":{"type":"array","items":"string"}}]}`)
 	expect.OK(t, err)
 	head := []byte{0, 0, 0, 0, 7}
 	for name, c := range map[string]struct {

@@ -198,7 +198,8 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		expect.OK(t, err)
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
-			nil, nil, nil, nil, p.Artifact, p.Model, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source), p.ArrivalTime,
+			nil, nil, nil, nil, p.Artifact, p.Model, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source),
+			p.ArrivalTime,
 			p.IngestTime,
 			p.PredictedTime}
 		for _, s := range p.Top {

@@ -67,7 +67,8 @@ func TestMappings(t *testing.T) {
 		"pointers, with names that have / and ~": {form.MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f",
 			Edges: "/user/e",
 			Time:  "/at", Key: "/user/k"}, nil,
-			` {"x":[{"~f":0},{"~f": [0.5,2] , "g":1}], "user" : {"e": ["a",3],"a/b":17, "k":"south"},"at":"2026-03-01T12:00:00.25Z"} `,
+			` {"x":[{"~f":0},{"~f": [0.5,2] , "g":1}], "user" : {"e": ["a",3],"a/b":17, ` +
+				`"k":"south"},"at":"2026-03-01T12:00:00.25Z"} `,
 			keyed(timed(mapped, mappedAt), "south")},
 		"a number for the key, milliseconds": {form.MappingOptions{TimeUnit: "ms", Key: "/id"}, nil,
 			`{"time":1772366400250,` + own[1:], keyed(timed(mapped, mappedAt), "17")},

@@ -108,7 +108,8 @@ func TestNamedRefused(t *testing.T) {
 // The faults of a schema become reasons; positional rows after named ones have no names.
 func TestEncodeNamed(t *testing.T) {
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
-		`{"name":"age","kind":"number","missing":"refuse","mean":[0]},{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
+		`{"name":"age","kind":"number","missing":"refuse","mean":[0]},{"name":"v","kind":"vector","missing":"zero",` +
+		`"mean":[0,0]}]}`))
 	expect.OK(t, err)
 	for features, reason := range map[string]string{
 		`{"age":1,"v":[2,3]}`: "", `{"v":[2,3]}`: event.ReasonFeatureMissing, `{"age":null}`: event.ReasonFeatureMissing,

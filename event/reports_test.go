@@ -27,7 +27,8 @@ func TestReportsOfOthers(t *testing.T) {
 	registry := form.Reader{Schemas: anySchema{avroArrival}}
 	change := func(row string) string { return `{"op":"c","before":null,"after":` + row + `,"ts_ms":1}` }
 	typed := func(field, value string) string {
-		return `{"schema":{"type":"struct","fields":[{"type":"struct","field":"after","fields":[{"type":"int64","field":"id"},` + field +
+		return `{"schema":{"type":"struct","fields":[{"type":"struct","field":"after","fields":[{"type":"int64",` +
+			`"field":"id"},` + field +
 			`]}]},"payload":{"op":"u","after":{"id":17,"x":` + value + `}}}`
 	}
 	for name, tc := range map[string]struct {
@@ -99,7 +100,8 @@ func TestReportsOfOthers(t *testing.T) {
 		"hudi#2149, a deleted row without its change": {connected, nil,
 			`{"id":17,"x":1,"__deleted":"true","__op":"d"}`, form.SkipDelete, "", 0, 0},
 		"hudi#8519, a row without its change": {connected, nil,
-			`{"schema":{"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"x"}]},"payload":{"id":17,"x":19723,"__deleted":"false"}}`, "", "", schema.Stamp, 19723},
+			`{"schema":{"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"x"}]},` +
+				`"payload":{"id":17,"x":19723,"__deleted":"false"}}`, "", "", schema.Stamp, 19723},
 		"risingwave#21577, a placeholder": {debezium, nil,
 			change(`{"id":17,"x":"__debezium_unavailable_value"}`), "", "", schema.Unavailable, 0},
 		"debezium UnchangedToastedPlaceholder, edges": {debezium, nil,

@@ -228,7 +228,8 @@ func TestSection2FrozenIsCloseToAlone(t *testing.T) {
 		clear(own.C.Data)
 		without := apart(m.Frozen(own, g.pre).Logits(g.batch("T", "node")), alone)
 		if with > 0.06 || with > 0.6*without {
-			t.Errorf("%s: frozen logits are %.2f%% of their size from those of arrivals joined alone, %.2f%% without the way back",
+			t.Errorf("%s: frozen logits are %.2f%% of their size from those of arrivals joined alone, %.2f%% without the way "+
+				"back",
 				name, 100*with, 100*without)
 		}
 	}

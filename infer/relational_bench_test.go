@@ -13,8 +13,8 @@ import (
 	"rivulet/test/expect"
 )
 
-// BenchmarkBins attaches and predicts arrivals of 12 neighbours, whose rows of M were looked up, by one table a node, by
-// four bins of weights, and by three relations, in turn: N' = 80, 100 features of which 10 are not 0, 8 classes.
+// BenchmarkBins attaches and predicts arrivals of 12 neighbours, whose rows of M were looked up, by one table a node,
+// by four bins of weights, and by three relations, in turn: N' = 80, 100 features of which 10 are not 0, 8 classes.
 func BenchmarkBins(b *testing.B) {
 	const n, synthetic, features, classes, edges, entries = 1000, 80, 100, 8, 12, 4
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -13,7 +13,8 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// relatedWorld is a graph with relations, n nodes and one arrival behind them; by[r][i][j]: node i reads j by relation r.
+// relatedWorld is a graph with relations, n nodes and one arrival behind them; by[r][i][j]: node i reads j by relation
+// r.
 type relatedWorld struct {
 	by    [][][]bool
 	x     *graph.Dense // n+1×d

@@ -98,8 +98,8 @@ func (c *Cursor) Next() int64 { return c.next }
 
 // Await returns records from Next on, maybe none, and moves Next behind them; lag is how many records are left. Their
 // memory is a few MiB and one record beside the bytes of the answer, however they were packed; a record that cannot be
-// read has its Damage. Await waits for brokers, in [Reader.ToEnd] for half a minute at most. It returns an error when ctx
-// has ended, or for a failure that waiting does not mend.
+// read has its Damage. Await waits for brokers, in [Reader.ToEnd] for half a minute at most. It returns an error when
+// ctx has ended, or for a failure that waiting does not mend.
 func (c *Cursor) Await(ctx context.Context) (records []Record, lag int64, err error) {
 	for begun := c.clock.Now(); ; {
 		if records, lag, err = c.fetch(ctx); err == nil {

@@ -42,7 +42,8 @@ func CheckEviction(ctx context.Context, client Client) (found, warning string, e
 		case policy == "":
 			warning = "whether Redis evicts rows of M is not known: INFO memory says no " + policyName
 		case policy != "noeviction":
-			warning = fmt.Sprintf("maxmemory-policy is %s: when its memory is full Redis removes rows of arrivals, which expire; noeviction is better", policy)
+			warning = fmt.Sprintf("maxmemory-policy is %s: when its memory is full Redis removes rows of arrivals, which "+
+				"expire; noeviction is better", policy)
 		}
 	}
 	if full {

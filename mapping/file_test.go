@@ -67,7 +67,8 @@ func TestMappedEqualsMemoryAndRedis(t *testing.T) {
 		ids := append(slices.Clone(m.IDs), "nobody", "", m.IDs[0])
 		memory := FromArtifact(m)
 		want := mustRows(t, memory, ids...)
-		expect.Same(t, want, mustRows(t, NewRedis(client, stored(t, client, prefix, m)), ids...), "rows in memory and in Redis")
+		expect.Same(t, want, mustRows(t, NewRedis(client, stored(t, client, prefix, m)), ids...),
+			"rows in memory and in Redis")
 		ones := &artifact.Mapping{IDs: m.IDs, Rows: &graph.CSR{Rows: m.Rows.Rows, Cols: m.Rows.Cols, RowPtr: m.Rows.RowPtr,
 			ColIdx: m.Rows.ColIdx}}
 		for name, c := range map[string]struct {

@@ -161,7 +161,8 @@ func (g *Guard) without(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.degraded == 0 {
-		g.options.Log.Warn("mapping rows cannot be read: predictions are made without those that are not in memory, and marked as degraded", "error", err)
+		g.options.Log.Warn("mapping rows cannot be read: predictions are made without those that are not in memory, and "+
+			"marked as degraded", "error", err)
 	}
 	g.degraded++
 }

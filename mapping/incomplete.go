@@ -102,7 +102,8 @@ func (l *losses) count(i *incomplete) {
 	if len(i.damaged) > 0 && now.Sub(l.saidDamaged) >= lossesEvery {
 		l.saidDamaged = now
 		d := i.damaged[0]
-		l.log.Warn("a row of M is damaged: predictions are made without it and marked as degraded; publish the artifact again to mend it",
+		l.log.Warn("a row of M is damaged: predictions are made without it and marked as degraded; publish the artifact "+
+			"again to mend it",
 			"id", shown(d.id), "error", d.reason, "so_far", damaged)
 	}
 	if len(i.evicted) > 0 && now.Sub(l.saidBucket) >= lossesEvery {

@@ -63,7 +63,8 @@ func Connect(o RedisOptions) (Client, error) {
 	options, err := redis.ParseURL(o.URL)
 	if err != nil {
 		// The reason would quote the URL, which may hold the password.
-		return nil, errors.New("redis url cannot be read, want redis://user:password@host:port/database (special characters percent-encoded), rediss://… or unix://…")
+		return nil, errors.New("redis url cannot be read, want redis://user:password@host:port/database (special " +
+			"characters percent-encoded), rediss://… or unix://…")
 	}
 	if err := o.checkMode(options); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"rivulet/test/expect"
 )
 
-// Whichever bit of a bucket is changed, 500 of them one after the other, each id has its row or is unread: never another row, no row of its own, and
-// never a row if it is not in T. A load of all rows is refused.
+// Whichever bit of a bucket is changed, 500 of them one after the other, each id has its row or is unread: never
+// another row, no row of its own, and never a row if it is not in T. A load of all rows is refused.
 func TestAFlippedBitIsSeen(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		m := numbered(300, 3)

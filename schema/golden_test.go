@@ -34,7 +34,8 @@ const keptSchema = `{"schema_version":1,"seed":18446744073709551557,"features":[
 	`{"name":"b","kind":"bool","missing":"zero","mean":[0.5]},` +
 	`{"name":"c","kind":"category","missing":"column","categories":["DE","true","0","0.1","100000"]},` +
 	`{"name":"w","kind":"text","missing":"column","buckets":13},` +
-	`{"name":"t","kind":"time","missing":"mean","mean":[2020.5,6,15,3,12],"parts":["year","month","day","weekday","hour"]},` +
+	`{"name":"t","kind":"time","missing":"mean","mean":[2020.5,6,15,3,12],"parts":["year","month","day","weekday",` +
+	`"hour"]},` +
 	`{"name":"a","kind":"age","missing":"column","mean":[100],"until":"2026-01-01T00:00:00Z"},` +
 	`{"name":"a2","kind":"age","missing":"mean","mean":[7],"until_feature":"t"},` +
 	`{"name":"v","kind":"vector","missing":"mean","mean":[0.5,-1]}],"unused":[{"name":"note","reason":"a test"}]}`

@@ -173,7 +173,8 @@ func TestSeveralCandidates(t *testing.T) {
 			!strings.Contains(err.Error(), "there are 4 candidates") {
 			t.Errorf("one too many: %v", err)
 		}
-		if _, err := p.Candidate(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "name one of c0, c1, c2, c3") {
+		if _, err := p.Candidate(t.Context(), ""); err == nil || !strings.Contains(err.Error(),
+			"name one of c0, c1, c2, c3") {
 			t.Errorf("which of them: %v", err)
 		}
 		w, _ := s.candidateWatcher(t, "a")

@@ -59,7 +59,8 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	}
 	m := &b.Manifest
 	if m.Version != version || m.SyntheticNodes != p.Meta.Synthetic || m.Mapping.Rows != p.Meta.Rows {
-		return nil, nil, nil, refuse("the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
+		return nil, nil, nil, refuse(
+			"the files are of version %s, %d synthetic nodes and %d rows of M; Redis has %s, %d and %d",
 			m.Version, m.SyntheticNodes, m.Mapping.Rows, version, p.Meta.Synthetic, p.Meta.Rows)
 	}
 	rows, err := l.rows(ctx, version, p, alive)

@@ -322,7 +322,8 @@ func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping
 		return false, fmt.Errorf("registering it: %w", err)
 	}
 	if answer[0] == "other" {
-		return false, fmt.Errorf("the name is taken by other content (%s in Redis, %s in this artifact): remove that version or give this one another name",
+		return false, fmt.Errorf("the name is taken by other content (%s in Redis, %s in this artifact): remove that "+
+			"version or give this one another name",
 			answer[2], content)
 	}
 	if w.Publication, err = keyspace.Parse(answer[1], content, answer[2]); err != nil {

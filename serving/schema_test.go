@@ -11,7 +11,8 @@ import (
 // The schema of an artifact goes through Redis to the version that serves.
 func TestSchemaIsPublishedAndLoaded(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
-		of, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":7}]}`))
+		of, err := schema.Parse([]byte(
+			`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":7}]}`))
 		expect.OK(t, err)
 		b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 300, Synthetic: 12, Features: of.Width(), Classes: 4})
 		b.Schema = of

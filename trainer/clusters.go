@@ -60,7 +60,7 @@ type clusterMethod struct {
 	relay    *search.Result                            // W_S of SGC, once it is asked for
 	taught   *search.Result                            // W_S of SGC fitted to soft labels, once it is asked for
 	exported artifact.Spread                           // what both were fitted to
-	judging  *graph.CSR                                // M of a relay, by which models are judged on S, once it is asked for
+	judging  *graph.CSR                                // M of a relay, which judges models on S once one is judged
 }
 
 func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), progress Progress) *clusterMethod {
@@ -195,8 +195,8 @@ func (c *clusterGraph) growth() *artifact.Growth {
 	return g
 }
 
-// renew makes M for W_S. Where the messages of W_S do not tell nodes apart, indicators of the clusters of weight 0.3 do:
-// validation on S chooses, by the margin of [expert.MinGain].
+// renew makes M for W_S. Where the messages of W_S do not tell nodes apart, indicators of the clusters of weight 0.3
+// do: validation on S chooses, by the margin of [expert.MinGain].
 func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress Progress) (condensation, error) {
 	what := "condensing the graph for " + small.Model.Name() + " of S"
 	if !c.options.Spread || c.options.Method != MethodSolved {

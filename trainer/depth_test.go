@@ -36,7 +36,8 @@ func TestSection2DepthOnCora(t *testing.T) {
 			alone = append(alone, int32(infer.ArgMax(one.Row(0))))
 		}
 		differ := 100 - eval.Equal(frozen.Class, alone)
-		t.Logf("%s of %d layers, %d hops: accuracy %.1f%% frozen, %.2f%% of predictions differ from those of arrivals joined alone",
+		t.Logf("%s of %d layers, %d hops: accuracy %.1f%% frozen, %.2f%% of predictions differ from those of arrivals "+
+			"joined alone",
 			c.model, len(whole.Model.Layers), whole.Model.Hops, frozen.Accuracy(all), differ)
 		if differ > 1.5 {
 			t.Errorf("%s of %d layers, %d hops: %.2f%% of predictions differ, want at most 1.5%%", c.model,

@@ -5,9 +5,9 @@
 //
 // A run reads top to bottom in train.go: fit, condense, calibrate, evaluate, bundle. Only three steps read all of T,
 // and a holder does these (holder.go): it fits the models, condenses T, and deploys a model on T itself. One holder has
-// T in memory. The other has it in tables of stages, on disk or in Spark ([TrainStaged]), and brings T, or a subgraph of
-// it, into memory: there it fits and condenses by the code of the first. Everything else is written once, too. What an
-// option or a method cannot do, and why, is a row of capabilities.go or of the list of methods.
+// T in memory. The other has it in tables of stages, on disk or in Spark ([TrainStaged]), and brings T, or a subgraph
+// of it, into memory: there it fits and condenses by the code of the first. Everything else is written once, too. What
+// an option or a method cannot do, and why, is a row of capabilities.go or of the list of methods.
 //
 //	options.go     the options of a run; reports of its progress are package watch
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes

@@ -198,7 +198,8 @@ func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
 // A model that is added to an artifact later serves with the artifact's schema.
 func TestLaterModelKeepsTheSchema(t *testing.T) {
 	b := withMeans(t)
-	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":5}]}`))
+	s, err := schema.Parse([]byte(
+		`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":5}]}`))
 	expect.OK(t, err)
 	b.Schema = s
 	expect.OK(t, tables.AddModel(b, others(t)["sage"], preprocess.Standardize, created))

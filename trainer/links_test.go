@@ -140,8 +140,8 @@ func TestLinksRefused(t *testing.T) {
 	}
 }
 
-// On Amazon Photo, with a tenth of the edges between arrivals and T held out, the mean reciprocal rank on S is within 2%
-// of that of arrivals that are each truly joined to T, over five seeds.
+// On Amazon Photo, with a tenth of the edges between arrivals and T held out, the mean reciprocal rank on S is within
+// 2% of that of arrivals that are each truly joined to T, over five seeds.
 func TestLinksOnRealGraphs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it trains on a real graph")

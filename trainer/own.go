@@ -61,7 +61,8 @@ func (t *task) fitOwn(ctx context.Context, hidden expert.HiddenLayer, progress P
 	if hidden.Width == 0 {
 		m, err = t.ownFitter(progress).Regression(ctx, fit.Regression(data.x, data.labels, t.classes()), WeightDecays)
 	} else {
-		m, err = t.ownFitter(progress).Hidden(ctx, fit.Perceptron(hidden.Width, data.x, data.labels, nil, t.classes()), hidden)
+		m, err = t.ownFitter(progress).Hidden(ctx, fit.Perceptron(hidden.Width, data.x, data.labels, nil, t.classes()),
+			hidden)
 	}
 	if err == nil {
 		t.whole.own[key] = m

@@ -52,8 +52,8 @@ func typedByWords(d *dataset.Dataset) *dataset.Dataset {
 }
 
 // On real graphs with typed edges the accuracy of rsgc on S is that of arrivals that are each truly joined to T alone,
-// within half a point, over the seeds. Of the larger graph every so-many-th test node is joined, and what T's tables are
-// off by there is taken for all; W_O is the same with every seed.
+// within half a point, over the seeds. Of the larger graph every so-many-th test node is joined, and what T's tables
+// are off by there is taken for all; W_O is the same with every seed.
 func TestTypesOnRealGraphs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it trains on real graphs, and joins hundreds of arrivals one by one")

@@ -40,8 +40,8 @@ func StagedOf(d *dataset.Dataset, o Options) (original.RowData, error) {
 	return rows, nil
 }
 
-// tablesHolder is the [holder] of a T in tables of an engine. It brings T, or a subgraph of it that fits into memory, into
-// a task, in which models are fitted and S is made. A model's hops and rows of M are made from the tables.
+// tablesHolder is the [holder] of a T in tables of an engine. It brings T, or a subgraph of it that fits into memory,
+// into a task, in which models are fitted and S is made. A model's hops and rows of M are made from the tables.
 type tablesHolder struct {
 	*original.Tables
 	rows     original.RowData
@@ -217,8 +217,8 @@ func frozenOf(of *original.Frozen) *frozenTables {
 
 func (f *frozenTables) growth() *artifact.Growth { return f.grown }
 
-// spread measures how the subgraph's labelled nodes lie around S; where features are dense, by the edges of all of T. The
-// fits are judged in the subgraph, as no stage has made their tables.
+// spread measures how the subgraph's labelled nodes lie around S; where features are dense, by the edges of all of T.
+// The fits are judged in the subgraph, as no stage has made their tables.
 func (f *frozenTables) spread(ctx context.Context, progress Progress) (*artifact.Spread, error) {
 	t, c := *f.teacher.task, *f.teacher
 	t.stored, c.task, c.mapping = nil, &t, solveRows

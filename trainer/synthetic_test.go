@@ -78,7 +78,8 @@ func TestIndicatorsOfS(t *testing.T) {
 		expect.OK(t, err)
 		with := got.parts().indicators > 0
 		if with && after <= before+expert.MinGain || !with && after != before || c.options.Indicators != 0 {
-			t.Errorf("%s: %.2f of the messages alone, %.2f by the M that is taken, with indicators: %v", name, before, after, with)
+			t.Errorf("%s: %.2f of the messages alone, %.2f by the M that is taken, with indicators: %v", name, before, after,
+				with)
 		}
 		taken[with] = name
 	}

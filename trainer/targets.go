@@ -10,8 +10,8 @@ import (
 	"rivulet/trainer/search"
 )
 
-// readTargets prepares a task of labels, numbers or links: it sets the units of their messages. [OwnAuto] means that no expert
-// of own features answers, and no propagation is chosen among: both are of classes.
+// readTargets prepares a task of labels, numbers or links: it sets the units of their messages. [OwnAuto] means that no
+// expert of own features answers, and no propagation is chosen among: both are of classes.
 func (t *task) readTargets() error {
 	switch t.data.Task {
 	case target.Classes:
@@ -33,8 +33,8 @@ func (t *task) readTargets() error {
 	return nil
 }
 
-// chooseShare chooses by validation how much the vectors of an arrival's known candidates count beside what a model says,
-// and returns its MRR on T.
+// chooseShare chooses by validation how much the vectors of an arrival's known candidates count beside what a model
+// says, and returns its MRR on T.
 func (t *task) chooseShare(m infer.Model) (best float64, err error) {
 	return t.links.ChooseShare(m, m.Tables(t.read(), t.inputs), func() (float64, error) {
 		p, err := t.frozen(t.itself(), m)

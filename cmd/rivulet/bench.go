@@ -70,11 +70,13 @@ func benchCommand() *cobra.Command {
 	flags.StringVar(&f.Delivery, "delivery", config.AtLeastOnce,
 		"exactly_once: streams of the consumer with transactions, too, beside those of at_least_once")
 	flags.StringVar(&f.services, "services", embedded,
-		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, plaintext")
+		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, "+
+			"plaintext")
 	flags.StringVar(&f.format, "format", "table", "table, or benchmark: lines that benchstat reads")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.BoolVar(&f.check, "check", false,
-		"measure only ratios that have bounds, in less than a minute, and fail where one is below its bound (make benchcheck)")
+		"measure only ratios that have bounds, in less than a minute, and fail where one is below its bound (make "+
+			"benchcheck)")
 	flags.StringVar(&f.save, "save", "",
 		"measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
 	config.Flags[config.Bench](flags)

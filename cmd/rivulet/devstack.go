@@ -19,7 +19,8 @@ func devstackCommand() *cobra.Command {
 		Use:   "devstack",
 		Short: "Run an embedded Kafka broker and Redis, for trying the real binaries without installing anything",
 		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted, with the\n" +
-			"topics that the consumer's defaults name and one of labels. It is for development: one copy of all data, in memory unless --dir.",
+			"topics that the consumer's defaults name and one of labels. It is for development: one copy of all data, in " +
+			"memory unless --dir.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet devstack &                              # Kafka on localhost:9092, Redis on localhost:6379\n" +
 			"  trainer publish --artifact out/small && consumer &\n" +
@@ -28,7 +29,8 @@ func devstackCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&kafkaAddr, "kafka", "127.0.0.1:9092", "address of the broker")
 	flags.StringVar(&redisAddr, "redis", "127.0.0.1:6379", "address of Redis; empty: none")
-	flags.StringVar(&dataDir, "dir", "", "directory in which the broker keeps its records over a restart; empty: in memory")
+	flags.StringVar(&dataDir, "dir", "",
+		"directory in which the broker keeps its records over a restart; empty: in memory")
 	flags.IntVar(&partitions, "partitions", 4, "partitions of the topics of arrivals, predictions and labels")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		topics := config.Default[config.Consumer]().Kafka.Topics

@@ -38,7 +38,8 @@ func putCommand() *cobra.Command {
 		Short: "Write the features of a data set's nodes to Redis, where consumers with features.from: redis look them up",
 		Long: "put writes the features of nodes of a data set to the Redis of features.redis, under features.prefix and the node's id, in the\n" +
 			"form that features.format says (event/README.md, Features by id): float32, the values of all positions, or json, features by\n" +
-			"name where the tables have named columns. To have named columns in positions, give the artifact whose schema makes them.",
+			"name where the tables have named columns. To have named columns in positions, give the artifact whose schema " +
+			"makes them.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet generate --preset small --out out/data\n" +
 			"  rivulet features put --data out/data --features.redis.url redis://localhost:6379/1\n" +
@@ -152,7 +153,8 @@ func (p *putter) value(node int32) ([]byte, error) {
 		return p.form.Append(nil, &f)
 	}
 	if f.Named != nil {
-		return nil, errors.New("the tables have named columns: give --features.format json, or --artifact with the schema that makes positions of them")
+		return nil, errors.New("the tables have named columns: give --features.format json, or --artifact with the schema " +
+			"that makes positions of them")
 	}
 	if f.Sparse {
 		width := 0

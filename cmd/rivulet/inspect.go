@@ -162,7 +162,8 @@ func later(b *artifact.Bundle) string {
 
 // arrivals describes the arrivals that consumers with default settings take.
 func arrivals(l config.Limits) string {
-	return fmt.Sprintf("at most %d edges (limits.edges), ids of %s (limits.id_bytes), records of %s (limits.record_bytes), features of %g in magnitude",
+	return fmt.Sprintf("at most %d edges (limits.edges), ids of %s (limits.id_bytes), records of %s "+
+		"(limits.record_bytes), features of %g in magnitude",
 		l.Edges, l.IDBytes, l.RecordBytes, float64(preprocess.MaxFeature))
 }
 

@@ -37,7 +37,8 @@ func described() *artifact.Bundle {
 
 func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 	for want, b := range map[string]*artifact.Bundle{
-		"with no propagation: calibration error on validation 4.75% before, 0.00% after; calibration error on test not measured before, " +
+		"with no propagation: calibration error on validation 4.75% before, 0.00% after; calibration error on test not " +
+			"measured before, " +
 			"2.50% after; threshold 0.600 answers 75%; accuracy 99.00% at coverage 0.5, 93.75% at 1\n": described(),
 		"with ep: calibration error on test 7.12% before, not measured after\n": described(),
 		"embeddings of 4 features, from tables of features\n":                   described(),

@@ -38,7 +38,8 @@ func predictCommand() *cobra.Command {
 	var in, out string
 	flags.StringVar(&in, "in", "-", "file of arrivals: .jsonl, .csv or .parquet; -: JSON lines of standard input")
 	flags.StringVar(&out, "out", "-", "file of predictions: .jsonl, .csv or .parquet; -: JSON lines on standard output")
-	flags.IntVar(&cfg.Output.TopK, "top-k", 0, "how many of the most probable classes a prediction lists; of links, of the best candidates, 0: 10")
+	flags.IntVar(&cfg.Output.TopK, "top-k", 0,
+		"how many of the most probable classes a prediction lists; of links, of the best candidates, 0: 10")
 	flags.BoolVar(&cfg.Output.Probabilities, "probabilities", false, "add the probabilities of all classes")
 	flags.BoolVar(&cfg.Output.Logits, "logits", false, "add the model's raw output")
 	flags.StringVar(&f.choice.Representation, "representation", serving.RepresentNone,
@@ -99,7 +100,8 @@ func openArrivals(cmd *cobra.Command, versions consumer.Versions, in string,
 	case err != nil:
 		return nil, nil, fmt.Errorf("--in: %w", err)
 	case form != batchfile.Lines && o.Forms.Mapping != nil:
-		return nil, nil, fmt.Errorf("--in is %s, a table, and input.mapping is about JSON lines: name the columns as predict's help says",
+		return nil, nil, fmt.Errorf(
+			"--in is %s, a table, and input.mapping is about JSON lines: name the columns as predict's help says",
 			in)
 	case form != batchfile.Lines:
 		var s *schema.Schema

@@ -53,7 +53,8 @@ func replayCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		Example: "  rivulet replay --preset small --kafka.brokers localhost:9092 --rate 500\n" +
 			"  rivulet replay --preset small --out - | rivulet predict --artifact out/small     # after trainer train --preset small --out out/small\n" +
-			"  rivulet replay --data out/data --nodes withheld --labels labels                  # after rivulet generate --withhold 0.2 --out out/data",
+			"  rivulet replay --data out/data --nodes withheld --labels labels                  # after rivulet generate " +
+			"--withhold 0.2 --out out/data",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.nodes, "nodes", "test", "which nodes: test, or withheld: those in no role that have a class")
@@ -86,7 +87,8 @@ func replayCommand() *cobra.Command {
 		nodes := d.Test
 		if f.nodes == "withheld" {
 			if nodes = d.Withheld(); len(nodes) == 0 {
-				return fmt.Errorf("--nodes is withheld, and every node of %s that has a class is in a role: generate --withhold leaves some in none", d.Name)
+				return fmt.Errorf("--nodes is withheld, and every node of %s that has a class is in a role: generate --withhold "+
+					"leaves some in none", d.Name)
 			}
 		}
 		if f.out != "" {
@@ -105,11 +107,14 @@ func (f *replayFlags) check() error {
 	case f.nodes != "test" && f.nodes != "withheld":
 		return fmt.Errorf("--nodes is %q, want test or withheld", f.nodes)
 	case f.bare && f.format == "avro":
-		return fmt.Errorf("--without-features is given, and Rivulet's Avro schema has features of every arrival: want --record-format json or protobuf")
+		return fmt.Errorf("--without-features is given, and Rivulet's Avro schema has features of every arrival: want " +
+			"--record-format json or protobuf")
 	case f.apart && f.format == "avro":
-		return fmt.Errorf("--edges-apart or --edges-topic is given, and Rivulet's Avro schema has no edge_count: want --record-format json or protobuf")
+		return fmt.Errorf("--edges-apart or --edges-topic is given, and Rivulet's Avro schema has no edge_count: want " +
+			"--record-format json or protobuf")
 	case f.apart && f.out != "":
-		return fmt.Errorf("--edges-apart or --edges-topic is given, and a line has no header that tells an edge from an arrival: want no --out")
+		return fmt.Errorf("--edges-apart or --edges-topic is given, and a line has no header that tells an edge from an " +
+			"arrival: want no --out")
 	case f.out != "" && f.format != "json":
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}

@@ -29,18 +29,21 @@ func repredictCommand() *cobra.Command {
 			"has when it begins. No group's offsets move, no arrival gets a row of M, and no dead letter is published: records that\n" +
 			"cannot be predicted are counted by reason. With input.forget, ids that later records ask to forget are left out.\n\n" +
 			"The same version gives the bits of then. With attach.arrivals on that holds as long as the rows of M of the arrival and of\n" +
-			"its neighbours are in Redis; a prediction of which this cannot be told is marked as degraded, and counted in the last line.",
+			"its neighbours are in Redis; a prediction of which this cannot be told is marked as degraded, and counted in " +
+			"the last line.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet repredict --config consumer.yaml --from 2h --out predictions.parquet\n" +
 			"  rivulet repredict --config consumer.yaml --from 2026-11-25T00:00:00Z --to 2026-11-26T00:00:00Z --version v7 --to-topic predictions-v7\n" +
 			"  rivulet repredict --from 30m --artifact out/small --model gcn --out -",
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&from, "from", "", "first timestamp: a time (RFC 3339), or a duration such as 2h before now (required)")
+	flags.StringVar(&from, "from", "",
+		"first timestamp: a time (RFC 3339), or a duration such as 2h before now (required)")
 	flags.StringVar(&to, "to", "", "timestamp before which it ends; empty: the end of the topic when it begins")
 	flags.StringVar(&o.Version, "version", "", "version in Redis that predicts; empty: the one that CURRENT names")
 	flags.StringVar(&o.Topic, "to-topic", "", "topic to publish predictions to")
-	flags.StringVar(&out, "out", "", "file to write predictions to: .jsonl, .csv or .parquet, or - for JSON lines on standard output")
+	flags.StringVar(&out, "out", "",
+		"file to write predictions to: .jsonl, .csv or .parquet, or - for JSON lines on standard output")
 	config.Flags[config.Consumer](flags)
 	_ = cmd.MarkFlagRequired("from")
 	cmd.MarkFlagsOneRequired("to-topic", "out")

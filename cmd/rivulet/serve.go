@@ -16,7 +16,8 @@ func serveCommand() *cobra.Command {
 		Short: "Answer arrivals over HTTP and gRPC, for whoever cannot wait for a topic",
 		Long: "serve predicts and explains arrivals that are sent to it (POST /predict, /explain, and the Open Inference Protocol), on the\n" +
 			"path that the consumer takes, by the version that CURRENT names in Redis or that --artifact pins. Nothing is written but\n" +
-			"the heartbeat that holds the version. It listens on this machine alone unless it has TLS and a token (docs/serve.md).",
+			"the heartbeat that holds the version. It listens on this machine alone unless it has TLS and a token " +
+			"(docs/serve.md).",
 		Args: cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +
 			"  rivulet serve --artifact out/small &\n" +

@@ -14,8 +14,10 @@ import (
 
 // The good tables of [badFiles] as queries.
 const (
-	goodNodes = "SELECT id, CAST(id * 7 % 13 AS DOUBLE) AS x, CAST(id * 5 % 11 - 3 AS FLOAT) AS y, char(65 + id % 2) AS label, " +
-		"element_at(array('train', 'train', 'train', 'val', 'test', 'unlabelled'), CAST(id % 6 + 1 AS INT)) AS split FROM range(0, 60, 1, 1)"
+	goodNodes = "SELECT id, CAST(id * 7 % 13 AS DOUBLE) AS x, CAST(id * 5 % 11 - 3 AS FLOAT) AS y, char(65 + id % 2) " +
+		"AS label, " +
+		"element_at(array('train', 'train', 'train', 'val', 'test', 'unlabelled'), CAST(id % 6 + 1 AS INT)) AS split FROM " +
+		"range(0, 60, 1, 1)"
 	goodEdges = "SELECT id AS source, (id * 3 + 1) % 60 AS target FROM range(0, 60, 1, 1)"
 )
 
@@ -137,16 +139,20 @@ func TestTablesByURLRefuse(t *testing.T) {
 	const tables = " --nodes s3a://bucket/users --edges s3a://bucket/follows"
 	const spark = " --engine spark --spark sc://localhost:1 --work /w"
 	for line, want := range map[string]string{
-		tables:                    "s3a://bucket/users is a URL, and only Spark reads tables by URL",
-		tables + " --sums fixed":  "--engine is memory, and only --engine spark reads tables by URL, such as s3a://bucket/users",
-		tables + " --engine disk": "--engine is disk, and only --engine spark reads tables by URL",
-		"--engine memory --data s3a://bucket/shop":            "s3a://bucket/shop is a URL, and only Spark reads",
-		"--data s3a://bucket/shop" + spark:                    "--data is s3a://bucket/shop: tables by URL are named one by one",
-		tables + spark:                                        "features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional",
-		tables + spark + " --positional --split-seed 3":       "--split-seed is given: tables by URL have a column split",
-		tables + spark + " --positional --feature age=number": "--feature is given: tables by URL have a column split, and features by position",
-		tables + spark + " --positional --types age=number":   "types of columns are given, but features are positional",
-		tables + spark + " --positional --separator ;":        "--separator, --decimal and --encoding are for CSV",
+		tables: "s3a://bucket/users is a URL, and only Spark reads tables by URL",
+		tables + " --sums fixed": "--engine is memory, and only --engine spark reads tables by URL, such as " +
+			"s3a://bucket/users",
+		tables + " --engine disk":                  "--engine is disk, and only --engine spark reads tables by URL",
+		"--engine memory --data s3a://bucket/shop": "s3a://bucket/shop is a URL, and only Spark reads",
+		"--data s3a://bucket/shop" +
+			spark: "--data is s3a://bucket/shop: tables by URL are named one by one",
+		tables + spark: "features by name are fitted to all rows, which Spark " +
+			"alone sees of a table by URL: give --positional",
+		tables + spark + " --positional --split-seed 3": "--split-seed is given: tables by URL have a column split",
+		tables + spark + " --positional --feature age=number": "--feature is given: tables by URL have a column split, " +
+			"and features by position",
+		tables + spark + " --positional --types age=number": "types of columns are given, but features are positional",
+		tables + spark + " --positional --separator ;":      "--separator, --decimal and --encoding are for CSV",
 		"--nodes s3a://b/a.csv --edges s3a://b/b" + spark +
 			" --positional": "table s3a://b/a.csv: tables by URL are Parquet",
 		"--nodes s3a://b/a --edges ./b.parquet" + spark + " --positional":          "one is a URL and one is not",

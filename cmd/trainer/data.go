@@ -52,7 +52,8 @@ func dataInitCommand() *cobra.Command {
 			dir = args[0]
 		}
 		if data.Dir != "" || data.Preset != "" {
-			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and --preset are for check")
+			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and " +
+				"--preset are for check")
 		}
 		found, err := findTables(dir, data.Tables)
 		if err != nil {
@@ -89,7 +90,8 @@ func writeTables(file string, found *table.Found) error {
 		return path
 	})
 	text := &bytes.Buffer{}
-	fmt.Fprintln(text, "# The tables and what their columns mean; trainer --help lists the same as flags. Columns of nodes:")
+	fmt.Fprintln(text, "# The tables and what their columns mean; trainer --help lists the same as flags. Columns of "+
+		"nodes:")
 	for _, column := range found.Columns {
 		fmt.Fprintf(text, "#   %s\n", strings.Join(strings.Fields(column), " "))
 	}
@@ -200,7 +202,8 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 				}
 			}
 		}
-		_, err := fmt.Fprintf(w, "task %s: %d candidates among %d train nodes; %d val and %d test nodes\n", d.Task, candidates,
+		_, err := fmt.Fprintf(w, "task %s: %d candidates among %d train nodes; %d val and %d test nodes\n", d.Task,
+			candidates,
 			len(d.Train), len(d.Validation), len(d.Test))
 		return err
 	}

@@ -50,7 +50,8 @@ func newEngineFlags(flags *pflag.FlagSet) *engineFlags {
 		"of engine memory: float, or fixed, by stages that give the bits of the other engines")
 	flags.StringVar(&f.memory, "memory", "2GiB", "of engine disk: memory of the process, as the runtime counts it")
 	flags.StringVar(&f.work, "work", "",
-		"of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of --out with .work; for spark a path that its machines see")
+		"of engines disk and spark: directory of its tables, in which a run that was broken off goes on; empty: that of "+
+			"--out with .work; for spark a path that its machines see")
 	f.spark.register(flags)
 	return f
 }
@@ -61,7 +62,8 @@ const subgraphFlag = "subgraph"
 // fits adds the flag of commands that fit models.
 func (f *engineFlags) fits() *engineFlags {
 	f.flags.StringVar(&f.subgraph, subgraphFlag, "128MiB",
-		"by stages: memory of the features and edges of the subgraph in which models other than an sgc of two hops are fitted")
+		"by stages: memory of the features and edges of the subgraph in which models other than an sgc of two hops are "+
+			"fitted")
 	return f
 }
 
@@ -105,7 +107,8 @@ func (f *engineFlags) checkFlags(out string) error {
 	case f.engine != engineSpark && f.spark.given(f.flags):
 		return fmt.Errorf("--spark, --spark-sql and --partitions are for --engine %s", engineSpark)
 	case f.engine == engineSpark && f.work == "":
-		return fmt.Errorf("--engine %s: want --work, a directory that all of Spark's machines see, such as hdfs://… or s3a://…",
+		return fmt.Errorf("--engine %s: want --work, a directory that all of Spark's machines see, such as hdfs://… or "+
+			"s3a://…",
 			engineSpark)
 	case f.engine == engineSpark && f.flags.Changed("memory"):
 		return fmt.Errorf("--memory is for --engine %s", engineDisk)

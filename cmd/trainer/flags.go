@@ -61,11 +61,13 @@ const ownUsage = "a small model of an arrival's own features answers beside the 
 	"auto (where validation gains more than 0.5 points), always or never"
 
 // spreadUsage is the help of --spread.
-const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, and " +
+const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, " +
+	"and " +
 	"to soft labels (S->S labels); false: on S alone"
 
 // propagateUsage is the help of --propagate.
-const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their hops, on a large graph most of the work"
+const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their " +
+	"hops, on a large graph most of the work"
 
 // mapFlags are --map and --no-ids of a run that makes an artifact.
 type mapFlags struct {

@@ -162,7 +162,8 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	if f.options.Preprocess == "auto" {
-		return errors.New("--preprocess is auto, want the preprocessing of the features in training: none, l1, standardize or l2-center")
+		return errors.New("--preprocess is auto, want the preprocessing of the features in training: none, l1, " +
+			"standardize or l2-center")
 	}
 	if f.from == "" && f.makeDefault {
 		return errors.New("--default is for --artifact; of a new artifact the first model is the default")
@@ -298,7 +299,8 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 		return err
 	}
 	if b.Means, err = artifact.ReadMeans(f.from); err != nil {
-		return fmt.Errorf("a model without the data needs cluster means, which methods solved and cluster store (--means): %w",
+		return fmt.Errorf("a model without the data needs cluster means, which methods solved and cluster store "+
+			"(--means): %w",
 			err)
 	}
 	for _, m := range models {

@@ -74,8 +74,9 @@ func TestTrainPrints(t *testing.T) {
 			"--costs=false",
 			"--propagate=false", fmt.Sprintf("--table=%t", table), "--out", filepath.Join(t.TempDir(), "artifact"))
 		expect.OK(t, err)
-		counts := regexp.MustCompile(`each arriving alone, [5-9]\d\.\d% right on 12 synthetic nodes, [5-9]\d\.\d% on the whole graph of \d+; ` +
-			`[5-9]\d\.\d% of the answers are the same`)
+		counts := regexp.MustCompile(
+			`each arriving alone, [5-9]\d\.\d% right on 12 synthetic nodes, [5-9]\d\.\d% on the whole graph of \d+; ` +
+				`[5-9]\d\.\d% of the answers are the same`)
 		if !counts.MatchString(out) || strings.Contains(out, "rebatched") != table {
 			t.Errorf("--table=%t:\n%s", table, out)
 		}
@@ -138,7 +139,8 @@ func TestTrainLearned(t *testing.T) {
 	}
 	checkpoint := filepath.Join(t.TempDir(), "run.ckpt")
 	for range 2 { // the second goes on from the end of the first
-		out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 --search-rounds 1 --json --checkpoint " + checkpoint)
+		out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 " +
+			"--search-rounds 1 --json --checkpoint " + checkpoint)
 		expect.OK(t, err)
 		var got outcome
 		expect.OK(t, json.Unmarshal([]byte(out), &got))

@@ -88,11 +88,14 @@ func refreshCommand() *cobra.Command {
 	flags.StringVar(&f.labels, "labels", "",
 		"labels: a file of JSON lines, or kafka: and a topic, which is always read whole; empty: none")
 	flags.StringVar(&f.group, "group", "",
-		"group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; empty: all are read")
+		"group of this refresh's own: only arrivals are read that the graph does not have, and its offsets show how far; "+
+			"empty: all are read")
 	flags.StringVar(&f.forget, "forget", "",
-		"file of ids, one a line, whose nodes and edges leave the graph, whenever they came; empty: none but those that the stream asks to forget (input.forget)")
+		"file of ids, one a line, whose nodes and edges leave the graph, whenever they came; empty: none but those that "+
+			"the stream asks to forget (input.forget)")
 	flags.BoolVar(&f.update, "update-features", false,
-		"a node that arrives again gets the features of its last record, also a node of the graph; otherwise its first ones stay")
+		"a node that arrives again gets the features of its last record, also a node of the graph; otherwise its first "+
+			"ones stay")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&f.dataOut, "data-out", "",
 		"directory to write the graph with its arrivals to, for the next refresh or train; empty: it is not kept")
@@ -185,7 +188,8 @@ func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh
 			return nil, err
 		}
 		if ok && stream.DropsUnknown() {
-			return nil, fmt.Errorf("--drop-unknown (drop_unknown): a refresh by stages copies the table of edges as it is, and an arrival may "+
+			return nil, fmt.Errorf("--drop-unknown (drop_unknown): a refresh by stages copies the table of edges as it is, "+
+				"and an arrival may "+
 				"get the id that an edge names: take the edges out of %s, or refresh with --engine %s", data.Dir, engineMemory)
 		}
 		if ok {
@@ -239,7 +243,8 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--group is %s, but --from %s is not a topic", f.group, f.from)
 	}
 	if f.group != "" && f.dataOut == "" {
-		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next refresh",
+		return fmt.Errorf("--group is %s without --data-out: the arrivals before its offsets would be lost to the next "+
+			"refresh",
 			f.group)
 	}
 	if err := errors.Join(cli.TryDirectory("out", f.out), cli.TryDirectory("data-out", f.dataOut)); err != nil {
@@ -384,7 +389,8 @@ func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh
 	}
 	r.Graph = graph
 	o, err := r.Finish(ctx)
-	r.Log.Info("--data-out holds the graph of an earlier run: what that had left undone is done, and nothing was read; for newer arrivals "+
+	r.Log.Info("--data-out holds the graph of an earlier run: what that had left undone is done, and nothing was read; "+
+		"for newer arrivals "+
 		"give it as --data, and other directories", "data-out", f.dataOut, "left", o != nil)
 	return o, err
 }

@@ -26,7 +26,8 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 		bare[i].Features = event.Features{Absent: true}
 	}
 	dir := files(t, half, bare, labels)
-	const line = "--data {}/data --from {}/arrivals.jsonl --labels {}/labels.jsonl --out {}/out --data-out {}/grown --nodes 20 --costs=false"
+	const line = "--data {}/data --from {}/arrivals.jsonl --labels {}/labels.jsonl --out {}/out --data-out {}/grown " +
+		"--nodes 20 --costs=false"
 	want, err := runRefresh(t, whole, line)
 	expect.OK(t, err)
 	lookup := " --features.from redis --features.format json --features.redis.url redis://" + store.Addr()

@@ -120,9 +120,9 @@ func TestKilledProcess(t *testing.T) {
 	t.Fatalf("it outlived step %q: %v\n%s", at, err, w.log.String())
 }
 
-// A refresh of a graph with weights is killed with SIGKILL at each step, and started again: the graph equals the graph of an
-// uninterrupted refresh byte for byte, CURRENT names its artifact, each version is complete, and the group's offsets
-// equal the offsets in the graph.
+// A refresh of a graph with weights is killed with SIGKILL at each step, and started again: the graph equals the graph
+// of an uninterrupted refresh byte for byte, CURRENT names its artifact, each version is complete, and the group's
+// offsets equal the offsets in the graph.
 func TestRefreshKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	killedAtEveryStep(newWorld(t, kindsOfGraphs["weights"].change), steps)

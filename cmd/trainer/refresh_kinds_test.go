@@ -111,8 +111,8 @@ func kept(d *dataset.Dataset, keep func(i, j int) bool) *graph.CSR {
 	return out
 }
 
-// A refresh takes arrivals into a graph of each kind, in one round or in two. The stored graph and the artifact have the
-// same bytes as if T had had these nodes from the beginning.
+// A refresh takes arrivals into a graph of each kind, in one round or in two. The stored graph and the artifact have
+// the same bytes as if T had had these nodes from the beginning.
 func TestRefreshOfEachKindOfGraph(t *testing.T) {
 	for name, kind := range kindsOfGraphs {
 		t.Run(name, func(t *testing.T) {

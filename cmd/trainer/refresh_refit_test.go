@@ -96,11 +96,13 @@ func shop(t *testing.T) (dir string, arrivals []event.Arrival) {
 func TestRefreshOfAStoredGraphKeepsTheSchema(t *testing.T) {
 	t.Parallel()
 	dir, arrivals := shop(t)
-	report, err := runRefresh(t, dir, "--data {}/data --from {}/first.jsonl --labels {}/labels.jsonl --out {}/one --data-out {}/grown --nodes 15 --costs=false")
+	report, err := runRefresh(t, dir, "--data {}/data --from {}/first.jsonl --labels {}/labels.jsonl --out {}/one "+
+		"--data-out {}/grown --nodes 15 --costs=false")
 	if err != nil || report.Merged.Joined != len(arrivals)/2 {
 		t.Fatalf("%v: %+v", err, report)
 	}
-	report, err = runRefresh(t, dir, "--data {}/grown --from {}/second.jsonl --labels {}/labels.jsonl --out {}/two --data-out {}/again --nodes 15 --costs=false")
+	report, err = runRefresh(t, dir, "--data {}/grown --from {}/second.jsonl --labels {}/labels.jsonl --out {}/two "+
+		"--data-out {}/again --nodes 15 --costs=false")
 	if err != nil || report.Merged.Joined != len(arrivals)-len(arrivals)/2 {
 		t.Fatalf("%v: %+v", err, report)
 	}
@@ -131,7 +133,8 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := runRefresh(t, dir, line+"--data {}/data --current {}/first --out {}/kept --data-out {}/grown"); err != nil {
+	if _, err := runRefresh(t, dir,
+		line+"--data {}/data --current {}/first --out {}/kept --data-out {}/grown"); err != nil {
 		t.Fatal(err)
 	}
 	kept := mustRead(t, dir+"/kept")

@@ -363,8 +363,9 @@ func TestAStopSaysWhatHappened(t *testing.T) {
 	w := newWorld(t)
 	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
 	for at, want := range map[string]string{
-		"fitting sgc on the original graph": "stopped while training: nothing was stored, published or committed; the next refresh begins where this one did",
-		"publishing rows of M":              "offsets are not committed; the next refresh goes on from there",
+		"fitting sgc on the original graph": "stopped while training: nothing was stored, published or committed; the " +
+			"next refresh begins where this one did",
+		"publishing rows of M": "offsets are not committed; the next refresh goes on from there",
 	} {
 		f := w.below(strings.ReplaceAll(at, " ", "-"))
 		ctx, stop := context.WithCancel(t.Context())

@@ -56,8 +56,9 @@ func TestRefreshKeepsTheSchema(t *testing.T) {
 	}
 	dir := files(t, half, arrivals, labels)
 	expect.OK(t, artifact.Write(filepath.Join(dir, "first"), outcome.Bundle))
-	report, err := runRefresh(t, dir, "--data {}/data --current {}/first --from {}/arrivals.jsonl --labels {}/labels.jsonl "+
-		"--out {}/second --max-drop 100 --costs=false --input.unknown_features ignore")
+	report, err := runRefresh(t, dir,
+		"--data {}/data --current {}/first --from {}/arrivals.jsonl --labels {}/labels.jsonl "+
+			"--out {}/second --max-drop 100 --costs=false --input.unknown_features ignore")
 	if err != nil || report.Merged.Joined != len(arrivals) {
 		t.Fatalf("%d of %d joined, %v: %+v", report.Merged.Joined, len(arrivals), err, report.Merged)
 	}

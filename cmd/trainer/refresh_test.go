@@ -149,8 +149,10 @@ func mustRun(t *testing.T, dir, line string) {
 func TestRefreshFromFiles(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals, labels)
-	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 --means=false")
-	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first --out {}/second --data-out {}/later")
+	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 "+
+		"--means=false")
+	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first "+
+		"--out {}/second --data-out {}/later")
 	expect.OK(t, err)
 	if o.Merged.Joined != len(arrivals) || o.Merged.Labelled != len(arrivals) || o.Nodes != 700 ||
 		o.Merged.Refused[event.ReasonUnparsable] != 2 || o.Published {
@@ -174,12 +176,14 @@ func TestRefreshFromFiles(t *testing.T) {
 		t.Errorf("the data that were kept are not those of the artifact: %v", err)
 	}
 
-	again, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/later --current {}/second --out {}/third")
+	again, err := runRefresh(t, dir,
+		"--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/later --current {}/second --out {}/third")
 	if err != nil || again.Artifact != "" || again.Merged.InT != len(arrivals) {
 		t.Errorf("nothing is new: %+v, %v", again, err)
 	}
 	wrapAsChanges(t, dir)
-	again, err = runRefresh(t, dir, "--from {}/changes.jsonl --input.mapping.preset debezium --data {}/later --current {}/second --out {}/third")
+	again, err = runRefresh(t, dir,
+		"--from {}/changes.jsonl --input.mapping.preset debezium --data {}/later --current {}/second --out {}/third")
 	if err != nil || again.Artifact != "" || again.Merged.InT != len(arrivals) {
 		t.Errorf("changes of the same arrivals: %+v, %v", again, err)
 	}
@@ -189,7 +193,8 @@ func TestRefreshFromFiles(t *testing.T) {
 		labels[i].ClassName, labels[j].ClassName = labels[j].ClassName, labels[i].ClassName
 	})
 	writeLabels(t, dir, "shuffled.jsonl", labels)
-	refused, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/shuffled.jsonl --data {}/data --current {}/first --out {}/bad --data-out {}/worse --max-drop 2")
+	refused, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/shuffled.jsonl --data {}/data --current "+
+		"{}/first --out {}/bad --data-out {}/worse --max-drop 2")
 	if err == nil || !strings.Contains(err.Error(), "is refused: ") || refused.Data != "" ||
 		*refused.Accuracy > *refused.Was-2 {
 		t.Errorf("labels that are shuffled: %+v, %v", refused, err)

@@ -41,7 +41,8 @@ func TestRefreshOfRecordsThatCannotBeUsed(t *testing.T) {
 	text := `{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n" + `{"id":"` + arrivals[0].ID +
 		`","class_name":"` + name + `"}` + "\n"
 	expect.OK(t, os.WriteFile(dir+"/mixed.jsonl", []byte(text), 0o600))
-	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/mixed.jsonl --data {}/data --current {}/first --out {}/third --propagate=false --max-drop 100")
+	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/mixed.jsonl --data {}/data --current {}/first "+
+		"--out {}/third --propagate=false --max-drop 100")
 	if err != nil || o.Merged.Labels != 1 || o.Merged.LabelRefused["unparsable"] != 1 {
 		t.Errorf("%+v, %v", o.Merged, err)
 	}

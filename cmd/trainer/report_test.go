@@ -44,7 +44,8 @@ func drawn(t *testing.T, text, id string) bool {
 
 // All parts of a report but the costs, which TestReportOfResults has, from the data to the page.
 func TestReportOfData(t *testing.T) {
-	text := pageOf(t, tiny+",16 --costs=false --methods solved,learned --rounds 1 --sweep-rounds 1 --k 1,2 --lambda-values 0 --beta-values 10")
+	text := pageOf(t, tiny+",16 --costs=false --methods solved,learned --rounds 1 --sweep-rounds 1 --k 1,2 "+
+		"--lambda-values 0 --beta-values 10")
 	for _, id := range []string{"losses", "ratio", "sparsity", "sensitivity", "mapping", "starts", "confusion",
 		"reliability"} {
 		if !drawn(t, text, id) {

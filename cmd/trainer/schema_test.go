@@ -37,8 +37,9 @@ func TestSchemaFlags(t *testing.T) {
 }
 
 func TestPrintSchema(t *testing.T) {
-	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":8}],` +
-		`"unused":[{"name":"b","reason":"dropped"}]}`))
+	s, err := schema.Parse([]byte(
+		`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":8}],` +
+			`"unused":[{"name":"b","reason":"dropped"}]}`))
 	expect.OK(t, err)
 	var out strings.Builder
 	printSchema(&out, s)

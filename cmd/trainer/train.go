@@ -64,7 +64,8 @@ func trainCommand() *cobra.Command {
 			"  trainer data init shop && trainer train --data shop --out out/shop     # tables nodes.csv and edges.csv in shop\n" +
 			"  trainer train --preset small --models auto --out out/best     # the model that is best on validation\n" +
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
-			"  trainer train --preset small --nodes 40 --method learned --search --checkpoint out/learned.ckpt --out out/learned",
+			"  trainer train --preset small --nodes 40 --method learned --search --checkpoint out/learned.ckpt --out " +
+			"out/learned",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")

@@ -1,6 +1,6 @@
 // Package answer makes the parts of a prediction from a model's output for one arrival: the most probable classes, the
-// labels with their probabilities, the numbers with their intervals, or the best candidates (links.go). Other than these it
-// appends to the memory of its caller.
+// labels with their probabilities, the numbers with their intervals, or the best candidates (links.go). Other than
+// these it appends to the memory of its caller.
 package answer
 
 import (

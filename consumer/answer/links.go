@@ -16,8 +16,8 @@ const linksAsked = 10
 type Neighbours interface{ NeighboursOf(i int) []string }
 
 // Links returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of them.
-// Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not finite gets a
-// score that is no number, which [IsFinite] finds.
+// Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not finite gets
+// a score that is no number, which [IsFinite] finds.
 func Links(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours, k int) [][]event.Link {
 	if k == 0 {
 		k = linksAsked

@@ -44,7 +44,8 @@ func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 	}
 	if key+len(a.ID) > MaxNames {
 		return &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
-			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at most %d",
+			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at "+
+				"most %d",
 				len(a.ID), key, MaxNames)}
 	}
 	if l.IDBytes == 0 {

@@ -12,8 +12,8 @@ import (
 // few words of the schema, and the batch keeps each word once.
 type Text struct{ words map[string]string }
 
-// Bound drops the text that was made of an arrival's record, if it is longer than the record: key and value have so many
-// bytes, and so many entries of the list of edges were dropped. Features by name have become a row.
+// Bound drops the text that was made of an arrival's record, if it is longer than the record: key and value have so
+// many bytes, and so many entries of the list of edges were dropped. Features by name have become a row.
 func (t *Text) Bound(a *event.Arrival, record, dropped int) {
 	text := 0
 	for i := range a.Features.Named {

@@ -1,5 +1,5 @@
-// Package digest hashes values of a data set: little-endian, each list behind its length, so that no two data sets write
-// the same bytes.
+// Package digest hashes values of a data set: little-endian, each list behind its length, so that no two data sets
+// write the same bytes.
 package digest
 
 import (

@@ -19,7 +19,8 @@ var Thousands = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,3
 
 // ErrThousands refuses what [Thousands] matches.
 var ErrThousands = errors.New(
-	"it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that the " +
+	"it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that " +
+		"the " +
 		"column is a list (types)",
 )
 

@@ -133,7 +133,8 @@ func readHeader(r io.Reader) (nr *npy.Reader, err error) {
 }
 
 // elementType matches the types of a data set: numbers, and strings for names and SciPy's format array.
-var elementType = regexp.MustCompile(`^(?:[<>|]?(?:[iu][1248]|f[48])|[<|]?b1|\|?S[1-9][0-9]{0,4}|[<>]?U[1-9][0-9]{0,4})$`)
+var elementType = regexp.MustCompile(
+	`^(?:[<>|]?(?:[iu][1248]|f[48])|[<|]?b1|\|?S[1-9][0-9]{0,4}|[<>]?U[1-9][0-9]{0,4})$`)
 
 // ErrElementType is about an array of other things, such as Python objects.
 var ErrElementType = errors.New("want bool, int8…64, uint8…64, float32 or float64")

@@ -22,7 +22,8 @@ func (s *Span) See(v float64) {
 // leave the column out.
 func (s *Span) Check(column, remedy string) error {
 	if size := max(-s.Least, s.Most); s.lossy && s.Most > s.Least && s.Most-s.Least < size/(1<<14) {
-		return fmt.Errorf("column %s: its values are %.17g to %.17g, and the digits in which they differ are lost in float32, as which "+
+		return fmt.Errorf("column %s: its values are %.17g to %.17g, and the digits in which they differ are lost in "+
+			"float32, as which "+
 			"features are computed: subtract %.17g from them, here and in arrivals, or %s", column, s.Least, s.Most, s.Least,
 			remedy)
 	}

@@ -49,7 +49,8 @@ func logicalType(c *parquet.Column, e *format.SchemaElement) (any, error) {
 	case old.Valid && old.V == deprecated.Decimal:
 		return &format.DecimalType{Scale: e.Scale.V, Precision: e.Precision.V}, nil
 	case old.Valid && old.V == deprecated.Interval:
-		return nil, errors.New("it holds durations (INTERVAL), which are months, days and milliseconds: write it as a number of one unit, or drop it")
+		return nil, errors.New("it holds durations (INTERVAL), which are months, days and milliseconds: write it as a " +
+			"number of one unit, or drop it")
 	case old.Valid:
 		return nil, fmt.Errorf("its converted type %d is not supported: drop it, or write it as text or a number", old.V)
 	}

@@ -66,16 +66,19 @@ func (t *parquetFile) Guess() string { return "" }
 func (t *parquetFile) leaf(name string) (*parquet.Column, error) {
 	c := t.file.Root().Column(name)
 	if t.durations[name] {
-		return nil, fmt.Errorf("column %s: it holds durations, whose unit is in no type of Parquet: write it as a number of seconds, or drop it", name)
+		return nil, fmt.Errorf("column %s: it holds durations, whose unit is in no type of Parquet: write it as a number "+
+			"of seconds, or drop it", name)
 	}
 	for level := 0; !c.Leaf(); level++ {
 		inner := c.Columns()
 		switch {
 		case len(inner) != 1:
-			return nil, fmt.Errorf("column %s: it has %d columns of its own (a struct or a map), want a value or a list of values: drop it",
+			return nil, fmt.Errorf("column %s: it has %d columns of its own (a struct or a map), want a value or a list of "+
+				"values: drop it",
 				name, len(inner))
 		case level == 0 && !c.Repeated() && !inner[0].Repeated():
-			return nil, fmt.Errorf("column %s: it is a struct of one field, %s, want a value or a list of values: write the field as a column, or drop it",
+			return nil, fmt.Errorf("column %s: it is a struct of one field, %s, want a value or a list of values: write the "+
+				"field as a column, or drop it",
 				name, inner[0].Name())
 		case level > 1:
 			return nil, fmt.Errorf("column %s: it holds lists of lists or of structs, want a value or a list of values: drop it",

@@ -197,7 +197,8 @@ func decimal(v float64) (string, error) {
 	case v != math.Trunc(v) || math.IsInf(v, 0):
 		return "", fmt.Errorf("%v is no integer, which a name must be if it is a number", v)
 	case math.Abs(v) > exactIntegers:
-		return "", fmt.Errorf("%v has lost digits: an integer of more than 15 digits was read as a float; read it as text (dtype=str)", v)
+		return "", fmt.Errorf("%v has lost digits: an integer of more than 15 digits was read as a float; read it as text "+
+			"(dtype=str)", v)
 	}
 	return strconv.FormatInt(int64(v), 10), nil
 }

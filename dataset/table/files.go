@@ -161,7 +161,8 @@ func parts(dir string, exts []string) ([]string, error) {
 		case entry.IsDir():
 			inner, err := parts(path, exts)
 			if err == nil && len(inner) > 0 && !strings.Contains(name, "=") {
-				err = fmt.Errorf("%s has tables, and is no partition KEY=VALUE of %s: put the files beside the others, or rename it", path, dir)
+				err = fmt.Errorf("%s has tables, and is no partition KEY=VALUE of %s: put the files beside the others, or "+
+					"rename it", path, dir)
 			}
 			if err != nil {
 				return nil, err
@@ -316,5 +317,6 @@ func IsURL(path string) bool { return schemed.MatchString(path) }
 
 // URLError is about a path that is a URL.
 func URLError(path string) error {
-	return fmt.Errorf("%s is a URL, and only Spark reads tables by URL: trainer train --engine spark; otherwise want the path of a file", path)
+	return fmt.Errorf("%s is a URL, and only Spark reads tables by URL: trainer train --engine spark; otherwise want "+
+		"the path of a file", path)
 }

@@ -76,8 +76,8 @@ func (c *Cell) labels() (text string, ok bool, err error) {
 	return "", false, nil
 }
 
-// checkLinks returns an error for candidates that are not a column and its value, or are of another task than links, and
-// for a column of labels, which links do not have.
+// checkLinks returns an error for candidates that are not a column and its value, or are of another task than links,
+// and for a column of labels, which links do not have.
 func (t Settings) checkLinks() error {
 	links := t.Task == target.Links.String()
 	column, value, ok := strings.Cut(t.Candidates, "=")

@@ -266,7 +266,8 @@ func (r *EdgeReader) weight(c *Cell) (float32, error) {
 	case err != nil:
 		return 1, fmt.Errorf("%w; %s", err, drop)
 	case !r.keep:
-		return 1, fmt.Errorf("it is %v, want 1: only a run that holds the graph in memory (--engine memory) reads weights; %s",
+		return 1, fmt.Errorf("it is %v, want 1: only a run that holds the graph in memory (--engine memory) reads "+
+			"weights; %s",
 			w, drop)
 	}
 	if err := CheckWeight(w); err != nil {

@@ -41,7 +41,8 @@ func (c *nodeColumns) planSplit(s Settings, names []string) (masks []int, err er
 		return nil, err
 	}
 	if !slices.Contains(c.masks, "train") || !slices.Contains(c.masks, "test") {
-		return nil, fmt.Errorf("column %s looks like the mask of a split, and the masks of the other roles are missing: name the column of the split "+
+		return nil, fmt.Errorf("column %s looks like the mask of a split, and the masks of the other roles are missing: "+
+			"name the column of the split "+
 			"(--split), drop this one (--drop %s), or say that it is a feature (--types %s=bool)", found[0], found[0], found[0])
 	}
 	c.guess = fmt.Sprintf("The split is the masks %s, a guess by their names; nodes in none of them are unlabelled.",

@@ -345,7 +345,8 @@ func integer(c *Cell) (string, error) {
 	}
 	if lost := shortenedInteger.FindStringSubmatch(text); lost != nil && len(lost[1]) < 10 {
 		return "", fmt.Errorf(
-			"%.40q has lost digits: a program has written an integer of many digits with %d of them; read it as text (dtype=str)",
+			"%.40q has lost digits: a program has written an integer of many digits with %d of them; read it as text "+
+				"(dtype=str)",
 			text,
 			len(lost[1])+1,
 		)

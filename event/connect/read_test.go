@@ -68,7 +68,8 @@ func TestTypedValues(t *testing.T) {
 			schema.Value{Type: schema.Other, Text: "a value (io.debezium.data.geometry.Point)"}},
 		{`{"type":"struct","name":"shop.Address"}`, `{"city":"Ulm"}`,
 			schema.Value{Type: schema.Other, Text: "an object (shop.Address)"}},
-		{`{"type":"array","items":{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"1"}}}`, `["AZ8=","Cg=="]`,
+		{`{"type":"array","items":{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal",` +
+			`"parameters":{"scale":"1"}}}`, `["AZ8=","Cg=="]`,
 			schema.Value{Type: schema.Vector, Vector: []float32{41.5, 1}}},
 		{`{"type":"array","items":{"type":"string"}}`, `["vip"]`,
 			schema.Value{Type: schema.Other, Text: `a list whose element 0 is "vip"`}},

@@ -75,7 +75,8 @@ func forContentType(ct string) (codec event.Codec, why string) {
 			return codec, ""
 		}
 	}
-	return nil, "names no codec: want application/json, application/x-protobuf, application/avro, one that ends in +json, " +
+	return nil, "names no codec: want application/json, application/x-protobuf, application/avro, one that ends in " +
+		"+json, " +
 		"+protobuf or +avro, or no header"
 }
 
@@ -99,7 +100,8 @@ func refusedMediaType(mediaType string) string {
 	case strings.HasPrefix(mediaType, "application/cloudevents"):
 		return "is a CloudEvent in a form that is not read: send events in binary mode, or as " + structuredContentType
 	case springSchema.MatchString(mediaType):
-		return "names an Avro schema of Spring's own registry, which is not asked: use Confluent's serializer and registry.urls"
+		return "names an Avro schema of Spring's own registry, which is not asked: use Confluent's serializer and " +
+			"registry.urls"
 	case strings.HasPrefix(mediaType, "avro/binary+"):
 		return "names an Avro schema of Azure's registry, which is not asked: use Confluent's serializer and registry.urls"
 	}

@@ -19,21 +19,30 @@ type framing struct {
 // framings lists forms that producers send and Rivulet does not read: other registries', compression that is not
 // Kafka's, and files. The first match counts.
 var framings = []framing{
-	{"\x00\x00\x00\x00\x00", 9, "a 0 and an id of eight bytes, as Apicurio's serializers write by default: set apicurio.registry.use-id to " +
-		"contentId and apicurio.registry.id-handler to Apicurio's Legacy4ByteIdHandler (its option as-confluent), and registry.urls to " +
-		"its address with /apis/ccompat/v7"},
-	{"\x00", confluentHead, "a 0 and the id of a schema, the Confluent wire format: set registry.urls and leave the content-type out"},
-	{"\x01", 17, "a 1 and a schema's GUID before the value, which is not read: use Confluent's prefix of an id, or its header __value_schema_id"},
+	{"\x00\x00\x00\x00\x00", 9,
+		"a 0 and an id of eight bytes, as Apicurio's serializers write by default: set apicurio.registry.use-id to " +
+			"contentId and apicurio.registry.id-handler to Apicurio's Legacy4ByteIdHandler (its option as-confluent), and " +
+			"registry.urls to " +
+			"its address with /apis/ccompat/v7"},
+	{"\x00", confluentHead, "a 0 and the id of a schema, the Confluent wire format: set registry.urls and leave the " +
+		"content-type out"},
+	{"\x01", 17, "a 1 and a schema's GUID before the value, which is not read: use Confluent's prefix of an id, or its " +
+		"header __value_schema_id"},
 	{"\x03\x00", 18, "the framing of AWS Glue's registry, which is not asked: use Confluent's serializer, or JSON"},
-	{"\x03\x05", 18, "the framing of AWS Glue's registry, with compression, which is not asked: use Confluent's serializer, or JSON"},
-	{"\xc3\x01", 10, "Avro's single-object encoding, whose schema is named by a fingerprint: use Confluent's serializer and registry.urls, or " +
+	{"\x03\x05", 18, "the framing of AWS Glue's registry, with compression, which is not asked: use Confluent's " +
+		"serializer, or JSON"},
+	{"\xc3\x01", 10, "Avro's single-object encoding, whose schema is named by a fingerprint: use Confluent's " +
+		"serializer and registry.urls, or " +
 		"plain Avro of schema/arrival.avsc"},
 	{"Obj\x01", 4, "an Avro object container file: send each of its records by itself"},
 	{"PAR1", 4, "a Parquet file: send each of its rows by itself"},
 	{"\x1f\x8b", 10, "compressed with gzip by the producer itself: use Kafka's compression.type, which readers undo"},
-	{"\x28\xb5\x2f\xfd", 9, "compressed with zstd by the producer itself: use Kafka's compression.type, which readers undo"},
-	{"\x04\x22\x4d\x18", 7, "compressed with lz4 by the producer itself: use Kafka's compression.type, which readers undo"},
-	{"\x82SNAPPY\x00", 8, "compressed with snappy by the producer itself: use Kafka's compression.type, which readers undo"},
+	{"\x28\xb5\x2f\xfd", 9, "compressed with zstd by the producer itself: use Kafka's compression.type, which readers " +
+		"undo"},
+	{"\x04\x22\x4d\x18", 7, "compressed with lz4 by the producer itself: use Kafka's compression.type, which readers " +
+		"undo"},
+	{"\x82SNAPPY\x00", 8, "compressed with snappy by the producer itself: use Kafka's compression.type, which readers " +
+		"undo"},
 	{"\xac\xed\x00\x05", 4, "a serialized object of Java: use a serializer of JSON, Avro or Protobuf"},
 	{"\xef\xbb\xbf", 3, "a byte order mark before the text: write UTF-8 without one"},
 	{"\xff\xfe", 2, "text in UTF-16: write UTF-8"},

@@ -37,8 +37,8 @@ type MappingOptions struct {
 	TimeUnit string
 	// Key points to the key of the prediction; empty: the prediction has the key of the record.
 	Key string
-	// Source, Target, Weight, In and Type are where the fields of an edge of its own are ([event.Edge]). A record that has both
-	// ends is an edge. Empty Source and Target: no record is told to be an edge by its content.
+	// Source, Target, Weight, In and Type are where the fields of an edge of its own are ([event.Edge]). A record that has
+	// both ends is an edge. Empty Source and Target: no record is told to be an edge by its content.
 	Source, Target, Weight, In, Type string
 	// NamedTimeUnit is the unit of named features that are times and come as numbers since 1970: days, s, ms, us or ns;
 	// none: such numbers are no times; auto (also ""): none, but with the presets debezium and connect the unit is taken

@@ -7,8 +7,8 @@ import (
 )
 
 // Models that read the relations of edges: their types, their directions, or both. P_r is the mean over the neighbours
-// by relation r ([graph.NewRelations]), 0 over none. Directions are two relations, Po and Pi, so that dirsgc and dirsage
-// are rsgc and rgcn of these two, with other names of tensors.
+// by relation r ([graph.NewRelations]), 0 over none. Directions are two relations, Po and Pi, so that dirsgc and
+// dirsage are rsgc and rgcn of these two, with other names of tensors.
 var (
 	// rsgc is relational Simple Graph Convolution: SGC with a mean for each relation in place of Â, of one hop and of two
 	// by the same relation. Everything is linear in x:

@@ -105,7 +105,8 @@ func (b *Batch) Check(m int) {
 		if b.Adj != nil {
 			among = fmt.Sprintf("%d×%d", b.Adj.Rows, b.Adj.Cols)
 		}
-		panic(fmt.Sprintf("infer: batch of %d with %d degrees, ã of %s, %d feature rows and %d columns on a graph of %d nodes",
+		panic(fmt.Sprintf("infer: batch of %d with %d degrees, ã of %s, %d feature rows and %d columns on a graph of %d "+
+			"nodes",
 			n, len(b.Known), among, b.X.Rows(), nodes, m))
 	}
 }

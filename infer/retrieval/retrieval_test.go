@@ -69,8 +69,8 @@ func TestTopIsThatOfAllScores(t *testing.T) {
 	}
 }
 
-// Equal scores are in the order of the candidates, and a query's hits have the same bits in any batch. What is no number
-// is no hit.
+// Equal scores are in the order of the candidates, and a query's hits have the same bits in any batch. What is no
+// number is no hit.
 func TestTopDependsOnTheQueryAlone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	candidates := random(rng, 2*blockSize, 5)
@@ -84,7 +84,8 @@ func TestTopDependsOnTheQueryAlone(t *testing.T) {
 		if !slices.Equal(alone, all[i]) {
 			t.Fatalf("query %d: %v alone and %v among others", i, alone, all[i])
 		}
-		if !slices.IsSortedFunc(alone, compare) || alone[1].Score == alone[0].Score && alone[1].Candidate < alone[0].Candidate {
+		if !slices.IsSortedFunc(alone, compare) || alone[1].Score == alone[0].Score &&
+			alone[1].Candidate < alone[0].Candidate {
 			t.Fatalf("query %d: %v", i, alone)
 		}
 	}

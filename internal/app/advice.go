@@ -67,7 +67,8 @@ func (r redisServer) advice(err error) string {
 	has := func(words ...string) bool { return check.Mentions(text, words...) }
 	switch {
 	case errors.Is(err, mapping.ErrEvicts):
-		return "set it to noeviction (maxmemory-policy in redis.conf, CONFIG SET, or the parameters of a managed service), or use another " +
+		return "set it to noeviction (maxmemory-policy in redis.conf, CONFIG SET, or the parameters of a managed " +
+			"service), or use another " +
 			"Redis: one that is a cache would lose rows without a word"
 	case has("WRONGTYPE"):
 		return "another program has written this key: remove the version (trainer prune) and publish the artifact again"

@@ -167,7 +167,8 @@ func advice(err error) string {
 	case serving.OptionModel:
 		return "set model to one of these, or leave it empty; or make an artifact that has it: trainer train --models"
 	case serving.OptionRepresentation:
-		return "set output.representation to none or logits, or make an artifact that has them: trainer train --representation"
+		return "set output.representation to none or logits, or make an artifact that has them: trainer train " +
+			"--representation"
 	case serving.OptionCoverage:
 		return "set output.coverage to 0 or within the curve, or make an artifact that has a curve: trainer train"
 	case serving.OptionExplain:
@@ -234,7 +235,8 @@ func checkEdges(ctx context.Context, cfg config.Consumer) check.Result {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	near, far, read, err := sampleEdges(ctx, cfg)
-	const do = "give an edge the key of its arrival's record, and let producers of both choose the partition in the same way; " +
+	const do = "give an edge the key of its arrival's record, and let producers of both choose the partition in the " +
+		"same way; " +
 		"or let the consumers do so: repartition.edges"
 	switch {
 	case err != nil:

@@ -16,8 +16,8 @@ import (
 	"rivulet/test/expect"
 )
 
-// From arrivals in Kafka to predictions in Kafka: each of several models answers each arrival as it answers alone, under
-// the arrival's key and in the order of the setting, at least once and exactly once.
+// From arrivals in Kafka to predictions in Kafka: each of several models answers each arrival as it answers alone,
+// under the arrival's key and in the order of the setting, at least once and exactly once.
 func TestModelsOfOneArtifactAnswerOneStream(t *testing.T) {
 	b := described(t)
 	arrivals, _ := newcomers(b, 12)
@@ -47,7 +47,8 @@ func TestModelsOfOneArtifactAnswerOneStream(t *testing.T) {
 
 // A list of models that cannot answer together is refused by name.
 func TestModelsAreRefusedByName(t *testing.T) {
-	for set, want := range map[string]string{"--models=sgc,sgc": `names "sgc" twice`, "--models=sgc --model=gcn": "and so is model"} {
+	for set, want := range map[string]string{"--models=sgc,sgc": `names "sgc" twice`,
+		"--models=sgc --model=gcn": "and so is model"} {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
 		expect.OK(t, flags.Parse(strings.Fields(set)))

@@ -56,7 +56,8 @@ func newRouter(cfg config.Consumer, nodes form.Reader, known schemas.Registry, o
 	}
 	nodes.LookUp = cfg.Features.From != config.FromRecord
 	as, topics := repartitionMember(cfg), cfg.Kafka.Topics
-	client, err := ConnectKafka(cfg.Kafka.Brokers, slices.Concat(as.Read, []string{topics.Arrivals, topics.DeadLetters})...)
+	client, err := ConnectKafka(cfg.Kafka.Brokers, slices.Concat(as.Read,
+		[]string{topics.Arrivals, topics.DeadLetters})...)
 	if err != nil {
 		return nil, nil, err
 	}

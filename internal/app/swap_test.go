@@ -20,8 +20,9 @@ import (
 // naming is an artifact whose positions are those of a number and a category.
 func naming(t *testing.T, seed uint64, version, categories string) *artifact.Bundle {
 	t.Helper()
-	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"age","kind":"number","missing":"mean","mean":[3]},` +
-		`{"name":"plan","kind":"category","missing":"zero","categories":[` + categories + `]}]}`))
+	s, err := schema.Parse([]byte(
+		`{"schema_version":1,"seed":0,"features":[{"name":"age","kind":"number","missing":"mean","mean":[3]},` +
+			`{"name":"plan","kind":"category","missing":"zero","categories":[` + categories + `]}]}`))
 	expect.OK(t, err)
 	b := artifacttest.Bundle(seed, artifacttest.Size{Nodes: 30, Synthetic: 7, Features: s.Width(), Classes: 3})
 	b.Schema, b.Manifest.Version = s, version

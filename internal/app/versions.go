@@ -233,7 +233,8 @@ func capabilities(cfg config.Consumer) (used []string) {
 // beside them.
 func choice(cfg config.Consumer, more ...string) (serving.Options, error) {
 	signers, err := signersOf(cfg.VerifyKey)
-	return serving.Options{Signers: signers, Model: cfg.Model, Models: cfg.Models, Attachment: cfg.Attachment, Calibration: cfg.Calibration,
+	return serving.Options{Signers: signers, Model: cfg.Model, Models: cfg.Models, Attachment: cfg.Attachment,
+			Calibration:    cfg.Calibration,
 			Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
 			Capabilities: append(more, capabilities(cfg)...),
 			Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
@@ -285,8 +286,9 @@ func follower(cfg config.Consumer, version string, log *slog.Logger,
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
 		Version:  version,
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
-		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback, Candidates: mostCandidates(cfg.Candidate),
-		Serve: serve, Clock: consumer.SystemClock{}, Log: log})
+		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback,
+		Candidates: mostCandidates(cfg.Candidate),
+		Serve:      serve, Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)
 	}

@@ -16,9 +16,9 @@ import (
 )
 
 // Each gives the rows of a CSV or Parquet file of arrivals as JSON records of Rivulet's own form. The columns id,
-// edges, weights, incoming, types and time are these fields; a list is a cell of numbers, JSON text, or ids with spaces,
-// commas, semicolons or bars between them. A column features has the features as a list; else all other columns are the
-// features: by their names where the model has a schema, or by their positions, in their order.
+// edges, weights, incoming, types and time are these fields; a list is a cell of numbers, JSON text, or ids with
+// spaces, commas, semicolons or bars between them. A column features has the features as a list; else all other columns
+// are the features: by their names where the model has a schema, or by their positions, in their order.
 func Each(path string, s *schema.Schema, use func(row int, record []byte) error) error {
 	source, err := table.Named(path, []table.Kind{csv.Kind, *parquet.Format.Tables}, table.TextForm{})
 	if err != nil {

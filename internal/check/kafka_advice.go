@@ -23,7 +23,8 @@ func AdviseKafka(err error, principal string) error {
 // kafkaAdvice returns the advice for a code, "" if the code itself is clear or is not about rights and settings.
 func kafkaAdvice(code kafka.Error, principal string) string {
 	allow := func(resource, operations string) string {
-		return fmt.Sprintf("allow %s %s: kafka-acls.sh --add --allow-principal '%s' …; `consumer check` prints the whole command",
+		return fmt.Sprintf("allow %s %s: kafka-acls.sh --add --allow-principal '%s' …; `consumer check` prints the whole "+
+			"command",
 			operations, resource, principal)
 	}
 	switch code {
@@ -45,11 +46,13 @@ func kafkaAdvice(code kafka.Error, principal string) string {
 	case kafka.InvalidGroupID:
 		return "set kafka.group to a name that the brokers take"
 	case kafka.InvalidSessionTimeout:
-		return "set kafka.session_timeout to between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms"
+		return "set kafka.session_timeout to between the brokers' group.min.session.timeout.ms and " +
+			"group.max.session.timeout.ms"
 	case kafka.FencedInstanceID:
 		return "give each member of the group a kafka.instance_id of its own: another process has joined with this one's"
 	case kafka.InconsistentGroupProtocol:
-		return "set kafka.group to a group of this consumer's own: the members of this one share out partitions in a way that it does not know"
+		return "set kafka.group to a group of this consumer's own: the members of this one share out partitions in a way " +
+			"that it does not know"
 	case kafka.InvalidTransactionTimeout:
 		return "lower kafka.transaction_timeout, or raise the brokers' transaction.max.timeout.ms"
 	case kafka.UnsupportedVersion:

@@ -15,7 +15,8 @@ import (
 // Errors that end a consumer because of its rights or settings come with advice; errors that are waited for do not.
 func TestAdviseKafka(t *testing.T) {
 	for code, want := range map[*kerr.Error]string{
-		kerr.TopicAuthorizationFailed:           "Write (predictions, dead letters) for this topic: kafka-acls.sh --add --allow-principal 'User:me'",
+		kerr.TopicAuthorizationFailed: "Write (predictions, dead letters) for this topic: kafka-acls.sh --add " +
+			"--allow-principal 'User:me'",
 		kerr.GroupAuthorizationFailed:           "kafka.group",
 		kerr.TransactionalIDAuthorizationFailed: "kafka.transactional_id",
 		kerr.ClusterAuthorizationFailed:         "--cluster",

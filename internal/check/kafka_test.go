@@ -165,7 +165,8 @@ func TestTLS(t *testing.T) {
 		"unknown authority": {k, with(func(c *tls.Config) { c.RootCAs = other.Pool() }),
 			"FAILED which is not trusted here -> set kafka.tls.ca_file"},
 		"other name": {k, with(func(c *tls.Config) { c.ServerName = "kafka.example" }),
-			"FAILED its certificate is for localhost, 127.0.0.1 and not for kafka.example -> connect by a name that is in the certificate, or set kafka.tls.server_name"},
+			"FAILED its certificate is for localhost, 127.0.0.1 and not for kafka.example -> connect by a name that is in " +
+				"the certificate, or set kafka.tls.server_name"},
 		"expired":             {expired, trust, "FAILED and not now -> renew the certificate"},
 		"plaintext to TLS":    {k, nil, "FAILED it speaks TLS on this port, and kafka.tls.enabled is false"},
 		"TLS to plaintext":    {bare, trust, "FAILED it speaks plaintext on this port, and kafka.tls.enabled is true"},
@@ -222,7 +223,8 @@ func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 			expect(t, try("nobody", "word", "g", "in"),
 				append([]string{"FAILED wrong password or unknown user: it refuses nobody's login"}, skipped...)...)
 			expect(t, try("few", "word", "g", "in", "hidden", "missing"), "ok as few",
-				"FAILED missing ACL: it may not be read by User:few -> kafka-acls.sh --add --allow-principal 'User:few' --operation Describe --operation Read --topic in",
+				"FAILED missing ACL: it may not be read by User:few -> kafka-acls.sh --add --allow-principal 'User:few' "+
+					"--operation Describe --operation Read --topic in",
 				"FAILED topic hidden: missing ACL: User:few may not see it (whether it exists is not told)",
 				"FAILED topic missing: missing ACL: User:few may not see it (whether it exists is not told)",
 				"FAILED topic out: missing ACL: it may not be written to by User:few",
@@ -297,7 +299,8 @@ func TestSettingsOfTopicsThatAreWrittenTo(t *testing.T) {
 	}
 	for _, c := range []struct{ name, value, want string }{
 		{"max.message.bytes", "65536", "batches are split; a prediction that is larger becomes a dead letter"},
-		{"cleanup.policy", "compact,delete", "those without a key are given one; if all are wanted: kafka-configs.sh --alter --topic out"},
+		{"cleanup.policy", "compact,delete",
+			"those without a key are given one; if all are wanted: kafka-configs.sh --alter --topic out"},
 		{"min.insync.replicas", "9", "nothing can be written: min.insync.replicas is 9, and it has"},
 	} {
 		set(t, k, "out", c.name, c.value)
@@ -319,7 +322,8 @@ func TestSettingsAreJudgedByReplicas(t *testing.T) {
 	}{
 		{3, map[string]string{minInsync: "2"}, OK, "well; min.insync.replicas 2 of 3", ""},
 		{3, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 3",
-			"what one broker has acknowledged is lost with it: kafka-configs.sh --alter --topic out --add-config min.insync.replicas=2"},
+			"what one broker has acknowledged is lost with it: kafka-configs.sh --alter --topic out --add-config " +
+				"min.insync.replicas=2"},
 		{1, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 1", ""},
 		{1, nil, OK, "well", ""},
 		{1, map[string]string{minInsync: "2"}, Failed,

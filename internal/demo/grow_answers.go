@@ -41,7 +41,8 @@ func (t *tally) growing(growth string, p *plan) string {
 		edges += a.known + a.arrived + a.unknown
 		unknown += a.unknown
 	}
-	return fmt.Sprintf("growth %s: arrived %d of %d, predicted %d, accuracy on test nodes %.2f%%, unknown neighbours %.1f%%, versions %d",
+	return fmt.Sprintf("growth %s: arrived %d of %d, predicted %d, accuracy on test nodes %.2f%%, unknown neighbours "+
+		"%.1f%%, versions %d",
 		growth, len(t.sent), len(p.order), len(t.answers), share(t.right, t.tested), share(unknown, edges), len(t.versions()))
 }
 

@@ -255,7 +255,8 @@ func (f *Figures) cells() string {
 func (r *GrowReport) refreshText() string {
 	f, s := r.Refresh, r.Streams[2]
 	text := []string{
-		fmt.Sprintf("refresh: the first %d arrivals merged, %d with a class; T of %d nodes trained in %.1f s beside the stream",
+		fmt.Sprintf("refresh: the first %d arrivals merged, %d with a class; T of %d nodes trained in %.1f s beside the "+
+			"stream",
 			f.Arrivals, f.Labelled, f.Nodes, f.TrainSeconds),
 		fmt.Sprintf("validation %.2f%%, before %.2f%%", f.Validation, f.ValidationBefore)}
 	if s.HeldSeconds > 0 {

@@ -47,7 +47,8 @@ func TestFeast(t *testing.T) {
 			expect.OK(t, client.HSet(t.Context(), key, hash).Err())
 		}
 		o := FeastOptions{Client: client, Project: "shop", JoinKey: "user_id", JoinType: "string", Timeout: 5 * time.Second}
-		for _, feature := range strings.Fields("age children income score country premium joined embedding visits tags gone") {
+		for _, feature := range strings.Fields(
+			"age children income score country premium joined embedding visits tags gone") {
 			o.Features = append(o.Features, "users:"+feature)
 		}
 		users, err := NewFeast(o)

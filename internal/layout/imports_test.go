@@ -137,7 +137,8 @@ var only = []struct {
 		"graph/gemm", "schema",
 		"durable", "stats"}},
 	{"config", []string{"spelling"}},
-	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/group", "kafka/marks", "kafka/retry", "kafka/txn", "kafka/wire"}},
+	{"kafka", []string{"kafka/balance", "kafka/fetch", "kafka/group", "kafka/marks", "kafka/retry", "kafka/txn",
+		"kafka/wire"}},
 	{"kafka/marks", nil},
 	{"kafka/group", []string{"kafka/wire"}},
 	{"kafka/balance", nil},
@@ -167,7 +168,8 @@ var only = []struct {
 		"kafka/retry", "mapping",
 		"graph", "infer/target", "schema", "serving", "trainer", "trainer/eval", "trainer/features", "trainer/links",
 		"trainer/merge", "trainer/original", "trainer/prequential"}},
-	{"internal/preflight", []string{"infer/target", "artifact", "consumer", "consumer/answer", "consumer/limits", "dataset", "event",
+	{"internal/preflight", []string{"infer/target", "artifact", "consumer", "consumer/answer", "consumer/limits",
+		"dataset", "event",
 		"event/avro", "event/form",
 		"event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
@@ -235,7 +237,8 @@ var users = []struct {
 
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
-var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/prototest", "test/harness",
+var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/prototest",
+	"test/harness",
 	"test/chaos", "test/chaos/client", "test/chaos/edges", "test/chaos/forget", "test/chaos/gauge", "test/chaos/labels",
 	"test/chaos/ledger", "test/chaos/member", "test/chaos/oracle", "test/chaos/record", "test/chaos/refresher",
 	"test/chaos/rows", "test/chaos/services", "test/chaos/stream", "test/chaos/trap", "test/chaos/versions",

@@ -15,14 +15,17 @@ func arrivalsCollector(stats func() (arrivals.Stats, bool)) prometheus.Collector
 	}
 	rows := desc("", "Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.")
 	written := desc("_written_total", "Rows of arrivals that this process wrote.")
-	refused := desc("_refused_total", "Rows of arrivals that were not written, because of attach.max_rows or attach.max_bytes.")
+	refused := desc("_refused_total",
+		"Rows of arrivals that were not written, because of attach.max_rows or attach.max_bytes.")
 	found := desc("_found_total", "Neighbours' ids that were not in the original graph and had a row.")
 	bytes := desc("_bytes", "Approximate memory of these rows in Redis, as attach.max_bytes counts it.")
 	damaged := desc("_damaged_total", "Stored rows and notes of arrivals that could not be decoded.")
 	lost := desc("_lost_total",
-		"Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is gone.")
+		"Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is "+
+			"gone.")
 	unnoted := desc("_unnoted_total",
-		"Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions are marked as degraded.")
+		"Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions "+
+			"are marked as degraded.")
 	return collectorFunc{[]*prometheus.Desc{rows, bytes, written, refused, found, damaged, lost, unnoted},
 		func(ch chan<- prometheus.Metric) {
 			s, ok := stats()

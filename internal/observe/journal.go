@@ -85,7 +85,8 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 	if s.OldEdges > 0 && !j.old {
 		j.old = true
 		j.log.Info("an edge joins two nodes of the graph: their rows of M stay, as neither their features nor their degrees "+
-			"are stored, and predictions have the edge after the next trainer refresh; rivulet_old_edges_total counts such edges",
+			"are stored, and predictions have the edge after the next trainer refresh; rivulet_old_edges_total counts such "+
+			"edges",
 			"batch", s.Name, "edges", s.OldEdges)
 	}
 }

@@ -60,7 +60,8 @@ func TestDeadLettersInTheLogAreLimited(t *testing.T) {
 	j.Batch(letters(event.ReasonUnparsable, 11))
 	out.Reset()
 	j.Summary(nil)
-	if !strings.HasPrefix(out.String(), `level=WARN msg="more dead letters, which have no line of their own" dead_letters=2 reasons="unparsable 2"`) {
+	if !strings.HasPrefix(out.String(),
+		`level=WARN msg="more dead letters, which have no line of their own" dead_letters=2 reasons="unparsable 2"`) {
 		t.Errorf("at the end:\n%s", out.String())
 	}
 }
@@ -93,7 +94,8 @@ func TestLongIDsAreCut(t *testing.T) {
 func TestABatchHasALineAtLevelDebug(t *testing.T) {
 	j, clock, out := journal(slog.LevelDebug)
 	j.Batch(aBatch())
-	want := `level=DEBUG msg="batch delivered" batch=b version=v1 records=4 predictions=3 dead_letters=1 degraded=1 known_neighbours=7 ` +
+	want := `level=DEBUG msg="batch delivered" batch=b version=v1 records=4 predictions=3 dead_letters=1 degraded=1 ` +
+		`known_neighbours=7 ` +
 		"unknown_neighbours=2 took=21ms\n"
 	if !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
@@ -104,7 +106,8 @@ func TestABatchHasALineAtLevelDebug(t *testing.T) {
 	clock.now = noon.Add(90 * time.Second)
 	out.Reset()
 	j.Summary(errors.New("broken"))
-	want = `level=ERROR msg="the consumer has ended with an error" error=broken ran=1m30s records=4 predictions=3 dead_letters=1 degraded=1 ` +
+	want = `level=ERROR msg="the consumer has ended with an error" error=broken ran=1m30s records=4 predictions=3 ` +
+		`dead_letters=1 degraded=1 ` +
 		"batches=1 generations=1 retries=2\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

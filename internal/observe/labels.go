@@ -216,7 +216,8 @@ func (l *labels) collector() prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_window_"+name, help, nil, nil)
 	}
-	size := desc("labels", "Labelled predictions from which accuracy and calibration error are computed: the last 3840 to 4096.")
+	size := desc("labels", "Labelled predictions from which accuracy and calibration error are computed: the last 3840 "+
+		"to 4096.")
 	accuracy := desc("accuracy_ratio",
 		"Share of the labelled predictions that were right; of predictions of labels their micro F1.")
 	ece := desc("calibration_error_ratio", "Expected calibration error of the labelled predictions in 15 bins.")

@@ -45,7 +45,8 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Losses:    func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Rollbacks: func() uint64 { return 1 },
 		Candidates: func() []candidate.Comparison {
-			return []candidate.Comparison{{Candidate: "v2 1700000000000", Arrivals: 10, Agreed: 6, Dead: 2, Dropped: 3, Failed: 4,
+			return []candidate.Comparison{{Candidate: "v2 1700000000000", Arrivals: 10, Agreed: 6, Dead: 2, Dropped: 3,
+				Failed: 4,
 				Canary: 5, Labels: 7, Right: 4, Gain: 2, Loss: 1, Confidence: [2]float64{4, 6}, P99: [2]float64{1, 2},
 				Classes: map[string][2]int{"lens": {8, 6}, "tripod": {0, 2}}}}
 		},

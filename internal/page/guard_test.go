@@ -48,7 +48,8 @@ func TestEveryRequestIsGuarded(t *testing.T) {
 			t.Errorf("%s %s with %q: status %d, want %d", c.method, c.path, c.headers, w.Code, c.status)
 		}
 		h := w.Header()
-		if got := h.Get("Content-Security-Policy"); got != "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'" {
+		if got := h.Get("Content-Security-Policy"); got != "default-src 'none'; script-src 'self'; style-src 'self'; "+
+			"connect-src 'self'; frame-ancestors 'none'" {
 			t.Errorf("%s %s: policy is %q", c.method, c.path, got)
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" {

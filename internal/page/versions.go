@@ -75,7 +75,8 @@ type VersionView struct {
 
 // versionsView returns the versions in Redis, and the versions that predicted.
 func (p *Page) versionsView() Versions {
-	v := Versions{Versions: []VersionView{}, Candidates: []CandidateView{}, CanActivate: p.o.Activator != nil, Status: p.status()}
+	v := Versions{Versions: []VersionView{}, Candidates: []CandidateView{}, CanActivate: p.o.Activator != nil,
+		Status: p.status()}
 	current := p.o.Versions.Current()
 	if p.o.Publications == nil {
 		v.Listed = true

@@ -191,7 +191,8 @@ func sameLinks(of *trainer.Answer, got []event.Link, version pinned) error {
 	embedding := &graph.Dense{Rows: 1, Cols: len(of.Probabilities), Data: of.Probabilities}
 	want := answer.Links(candidates, embedding, neighbours(of.Edges), 0)[0]
 	if len(got) != len(want) {
-		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got), len(want))
+		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got),
+			len(want))
 	}
 	for k, l := range got {
 		if w := want[k]; !(math.Abs(float64(l.Score-w.Score)) <= tolerance*max(1, math.Abs(float64(w.Score)))) {

@@ -96,7 +96,8 @@ var standard = limits.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
 
 // A run's offline answers are the same as the consumer's path gives, whatever the form of the features and the engine.
 func TestConsumersAnswerAsTheTrainer(t *testing.T) {
-	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse, "named": named} {
+	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse,
+		"named": named} {
 		engines := map[string]func() (*trainer.Outcome, error){
 			"memory": func() (*trainer.Outcome, error) { return train(t, data(t)), nil },
 		}
@@ -462,10 +463,12 @@ func TestConsumersPredictLinks(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (avro.Codec{}).AppendPrediction(nil, &sink.records[0]); err == nil || !strings.Contains(err.Error(), "links") {
+	if _, err := (avro.Codec{}).AppendPrediction(nil, &sink.records[0]); err == nil ||
+		!strings.Contains(err.Error(), "links") {
 		t.Errorf("Avro without a registry takes links: %v", err)
 	}
-	if _, _, err = pipeline.Explain(t.Context(), in); err == nil || !strings.Contains(err.Error(), "an explanation is for") {
+	if _, _, err = pipeline.Explain(t.Context(), in); err == nil ||
+		!strings.Contains(err.Error(), "an explanation is for") {
 		t.Errorf("links are explained: %v", err)
 	}
 	at := slices.IndexFunc(out.Answers, func(a trainer.Answer) bool { return a.Role == "test" })
@@ -497,14 +500,17 @@ func TestAnotherAnswerIsAnError(t *testing.T) {
 		"no schema": {named, func(out *trainer.Outcome) { out.Bundle.Schema = nil }, []string{`node "`, "schema"}},
 		"features": {sparse, func(out *trainer.Outcome) {
 			x := out.Answers[12].X
-			out.Answers[12].X.Sparse = &graph.CSR{Rows: 1, Cols: x.Cols(), RowPtr: []int{0, 1}, ColIdx: []int32{0}, Val: []float32{50}}
+			out.Answers[12].X.Sparse = &graph.CSR{Rows: 1, Cols: x.Cols(), RowPtr: []int{0, 1}, ColIdx: []int32{0},
+				Val: []float32{50}}
 		}, []string{`probabilities[`}},
 		"M": {small, func(out *trainer.Outcome) {
 			ids := out.Bundle.Mapping.IDs
 			slices.Reverse(ids)
 		}, []string{`probabilities[`, `(class "`, " at a consumer and ", " at the trainer"}},
-		"preprocessing": {small, func(out *trainer.Outcome) { out.Bundle.Preprocess.Scale *= 1.5 }, []string{`probabilities[`}},
-		"not a number":  {small, func(out *trainer.Outcome) { out.Bundle.Models[0].Tables.C.Data[0] = float32(math.NaN()) }, []string{"node"}},
+		"preprocessing": {small, func(out *trainer.Outcome) { out.Bundle.Preprocess.Scale *= 1.5 },
+			[]string{`probabilities[`}},
+		"not a number": {small, func(out *trainer.Outcome) { out.Bundle.Models[0].Tables.C.Data[0] = float32(math.NaN()) },
+			[]string{"node"}},
 	} {
 		out := train(t, c.make(t))
 		c.change(out)
@@ -534,7 +540,8 @@ func TestRefusedNodesAreWarnings(t *testing.T) {
 		t.Error("nodes that are not refused were not sent")
 	}
 	out.Bundle.Preprocess.Scale /= 1.5
-	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, l); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "limits.edges") {
+	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, l); err != nil || len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "limits.edges") {
 		t.Errorf("warnings %q, error %v", warnings, err)
 	}
 }

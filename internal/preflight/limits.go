@@ -102,7 +102,8 @@ func (r *refusals) warnings() (out []string) {
 			"limits.record_bytes"},
 	} {
 		if of.nodes > 0 {
-			out = append(out, fmt.Sprintf("%d %s, such as %.100q with %d %s: arrivals like it become dead letters, unless %s of the consumers is set to %d or more",
+			out = append(out, fmt.Sprintf("%d %s, such as %.100q with %d %s: arrivals like it become dead letters, unless %s "+
+				"of the consumers is set to %d or more",
 				of.nodes, of.what, of.id, of.most, of.unit, of.setting, of.most))
 		}
 	}

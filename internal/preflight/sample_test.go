@@ -11,7 +11,8 @@ import (
 // A trial sends nodes of each role, whatever the form of the features. A sample that no model can be trained on is told
 // apart from answers that differ.
 func TestSampleSendsNodesOfEachRole(t *testing.T) {
-	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse, "named": named} {
+	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse,
+		"named": named} {
 		d := data(t)
 		if sent, err := Sample(t.Context(), d, options(), standard); err != nil || sent < 3*sampleHeld {
 			t.Errorf("%s: %d nodes, error %v", name, sent, err)

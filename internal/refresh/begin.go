@@ -35,14 +35,17 @@ func (r *Refresher) belong(g *kafka.ReaderGroup) (kafka.Offsets, error) {
 	}
 	state := &r.Graph.State
 	if state.Topic != "" && state.Topic != r.Arrivals.Topic {
-		return nil, fmt.Errorf("%s has the arrivals of topic %s, and --from names %s: give that topic, or the data set without arrivals "+
+		return nil, fmt.Errorf("%s has the arrivals of topic %s, and --from names %s: give that topic, or the data set "+
+			"without arrivals "+
 			"and other directories", r.graphName(), state.Topic, r.Arrivals.Topic)
 	}
 	have := state.offsets()
 	for _, at := range ascending(g.Offsets) {
 		if g.Offsets[at] > have[at] {
-			return nil, fmt.Errorf("group %s is ahead of the graph: it has committed offset %d of %s/%d, and %s has the arrivals before %d. "+
-				"Those between would be lost: give the newest directory of --data-out as --data, or another --group, which reads the topic from its beginning",
+			return nil, fmt.Errorf("group %s is ahead of the graph: it has committed offset %d of %s/%d, and %s has the "+
+				"arrivals before %d. "+
+				"Those between would be lost: give the newest directory of --data-out as --data, or another --group, which "+
+				"reads the topic from its beginning",
 				group, g.Offsets[at], at.Topic, at.Partition, r.graphName(), have[at])
 		}
 	}
@@ -62,10 +65,12 @@ func own(group string, g *kafka.ReaderGroup) error {
 	const advice = "give --group a name that nobody else uses"
 	switch {
 	case len(g.Members) > 0:
-		return fmt.Errorf("group %s is one of consumers: %s is in it. A refresh that committed its offsets would have them skip arrivals: %s",
+		return fmt.Errorf("group %s is one of consumers: %s is in it. A refresh that committed its offsets would have "+
+			"them skip arrivals: %s",
 			group, strings.Join(g.Members, ", "), advice)
 	case g.Foreign:
-		return fmt.Errorf("group %s is one of consumers: no refresh has committed its offsets. The arrivals before them would never be merged: %s",
+		return fmt.Errorf("group %s is one of consumers: no refresh has committed its offsets. The arrivals before them "+
+			"would never be merged: %s",
 			group, advice)
 	}
 	return nil

@@ -102,7 +102,8 @@ func (g *Graph) known(fingerprint string) (*Graph, error) {
 		return g, err
 	}
 	if state.Data != fingerprint {
-		return nil, fmt.Errorf("%s is of a data set with fingerprint %s, and the one in %s has %s: its files were changed, so that nobody knows "+
+		return nil, fmt.Errorf("%s is of a data set with fingerprint %s, and the one in %s has %s: its files were "+
+			"changed, so that nobody knows "+
 			"which arrivals it has; take another directory, or remove %s to read all arrivals again",
 			filepath.Join(dir, stateFile), state.Data, dir, fingerprint, stateFile)
 	}
@@ -177,8 +178,10 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 			return nil, err
 		case !found:
 		case s.Base != g.State.Base && s.Base != g.State.Data:
-			return nil, fmt.Errorf("the graph in %s began with a data set of fingerprint %s, and the one that is given now (%s) has %s: "+
-				"their arrivals and offsets do not belong together; give the data set that it began with (with an engine as then: in memory, or "+
+			return nil, fmt.Errorf("the graph in %s began with a data set of fingerprint %s, and the one that is given now "+
+				"(%s) has %s: "+
+				"their arrivals and offsets do not belong together; give the data set that it began with (with an engine as "+
+				"then: in memory, or "+
 				"by stages from tables), or another directory for graphs",
 				dir, s.Base, orUnnamed(g.Dir), g.State.Base)
 		case s.Round > newest.Round || (s.Round == newest.Round && at != "" && dir > at):

@@ -45,7 +45,8 @@ func (o *Report) left() string {
 	case o == nil || (o.Artifact == "" && o.Data == ""):
 		return "nothing was stored, published or committed; the next refresh begins where this one did"
 	case o.Data == "" && !o.Published:
-		return fmt.Sprintf("the artifact is in %s, the graph with its arrivals was not stored, and nothing was published or committed; "+
+		return fmt.Sprintf("the artifact is in %s, the graph with its arrivals was not stored, and nothing was published "+
+			"or committed; "+
 			"the next refresh reads the same arrivals again", o.Artifact)
 	}
 	graph, published, next := "the graph with its arrivals was not stored", "it is not published",

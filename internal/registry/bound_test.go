@@ -35,7 +35,8 @@ func TestTextOfARecordIsBounded(t *testing.T) {
 		return append(binary.AppendVarint(out, 12<<10), make([]byte, 12<<10)...)
 	}
 	items := func(text string) string {
-		return `{"type":"record","name":"R","fields":[{"name":"id","type":"string"},{"name":"l","type":{"type":"array","items":` + text +
+		return `{"type":"record","name":"R","fields":[{"name":"id","type":"string"},{"name":"l","type":{"type":"array",` +
+			`"items":` + text +
 			`}},{"name":"pad","type":"bytes"}]}`
 	}
 	inner := func(typ string) string {

@@ -109,7 +109,8 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 		})
 	schema("protobuf by registry", sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; enum E { ` +
 		strings.Repeat("x", 1000) +
-		` = 0; } message M { string id = 1; repeated double features = 2; repeated E edges = 3; repeated M m = 4; map<string, E> x = 5; }`},
+		` = 0; } message M { string id = 1; repeated double features = 2; repeated E edges = 3; repeated M m = 4; ` +
+		`map<string, E> x = 5; }`},
 		map[string][]byte{
 			"enums":    []byte("\x00" + sub(1, "n") + sub(3, strings.Repeat("\x00", size))),
 			"messages": []byte("\x00" + sub(1, "n") + strings.Repeat(sub(4, ""), size/2)),

@@ -75,7 +75,8 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 	got, err = read(t, r, id, append([]byte{4, 0, 0}, click...)) // message 0 of message 0
 	same(t, got, err)
 
-	create("node", sr.Schema{Schema: `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n","type":"int"}]}`})
+	create("node", sr.Schema{Schema: `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n",` +
+		`"type":"int"}]}`})
 	id = create("named", sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"double"}}]}`,
 		References: []sr.SchemaReference{{Name: "g.Node", Subject: "node" + suffix, Version: 1}}})

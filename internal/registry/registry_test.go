@@ -151,7 +151,8 @@ func TestASchemaThatCompilesSlowly(t *testing.T) {
 // The schemas that one schema names are bounded together.
 func TestASchemaOfTooMuchText(t *testing.T) {
 	server, r, _ := fake(t, Options{})
-	s := sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; import "a"; import "b"; message M { string id = 1; }`}
+	s := sr.Schema{Type: sr.TypeProtobuf,
+		Schema: `syntax = "proto3"; import "a"; import "b"; message M { string id = 1; }`}
 	for _, name := range []string{"a", "b"} {
 		register(t, server, name, sr.Schema{Type: sr.TypeProtobuf, Schema: `syntax = "proto3"; //` + strings.Repeat(name,
 			maxAnswer/2)})

@@ -148,7 +148,8 @@ func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) {
 // describe returns the metadata of the version that serves.
 func (s *Server) describe(v consumer.Version) modelInfo {
 	return modelInfo{Name: s.o.Name, Versions: []string{v.ID()}, Platform: serverName,
-		Inputs: []tensorInfo{{tensorID, typeBytes, []int64{-1}}, {tensorFeatures, typeFloat, []int64{-1, int64(v.Features())}},
+		Inputs: []tensorInfo{{tensorID, typeBytes, []int64{-1}}, {tensorFeatures, typeFloat,
+			[]int64{-1, int64(v.Features())}},
 			{tensorEdges, typeBytes, []int64{-1}}, {tensorOffsets, typeInt64, []int64{-1}}},
 		Outputs: []tensorInfo{{tensorClass, typeInt32, []int64{-1}},
 			{tensorProbabilities, typeFloat, []int64{-1, int64(len(v.Classes()))}}}}

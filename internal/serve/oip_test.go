@@ -194,7 +194,8 @@ func TestRefusedTensors(t *testing.T) {
 		{`{"inputs":[{"name":"id","shape":[2,1],"datatype":"BYTES","data":[["a"],["b"]]},` + x + `]}`, "dimensions", 400},
 		{`{"inputs":[` + id + `,` + x + `,` + e + `,` + strings.Replace(o, "[0,1]", "[1,1]", 1) + `]}`, "from 0 to 1", 400},
 		{`{"inputs":[` + id + `,` + x + `,` + strings.Replace(e, `["n"]`, `[5]`, 1) + `,` + o + `]}`, "want a string", 400},
-		{`{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":[2,3],"datatype":"FP32","data":[1,2,3,4,5,6]},` + e +
+		{`{"inputs":[{"name":"id","shape":[2],"datatype":"BYTES","data":["a","b"]},{"name":"features","shape":[2,3],` +
+			`"datatype":"FP32","data":[1,2,3,4,5,6]},` + e +
 			`,{"name":"edges.offsets","shape":[3],"datatype":"INT64","data":[0,2,1]}]}`, "falls", 400},
 		{`{"inputs":[{"name":"id","shape":[65],"datatype":"BYTES","data":[` + many +
 			`]},{"name":"features","shape":[65,0],"datatype":"FP32","data":[]}]}`, reasonTooMany, 413},
@@ -224,7 +225,8 @@ func TestRefusedTensors(t *testing.T) {
 	if got := a.post(inferPath, "{}", headerLength+": 3"); got.status != 400 {
 		t.Errorf("a header longer than the body: %d", got.status)
 	}
-	if got := a.post(inferPath, "{}", "Content-Type: application/octet-stream"); got.status != http.StatusUnsupportedMediaType {
+	if got := a.post(inferPath, "{}",
+		"Content-Type: application/octet-stream"); got.status != http.StatusUnsupportedMediaType {
 		t.Errorf("bytes without %s: %d", headerLength, got.status)
 	}
 }
@@ -234,8 +236,10 @@ func FuzzBodies(f *testing.F) {
 	a := start(f, func(o *Options) { o.Limits.Body = 4096 })
 	body, header := binaryTensors()
 	f.Add(body, header)
-	f.Add([]byte(`[{"id":"a","features":[1,2,3],"edges":["node-0-é"]},{"id":"b","features":{"indices":[1],"values":[2]}}]`), 1)
-	f.Add([]byte(`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`), -1)
+	f.Add([]byte(`[{"id":"a","features":[1,2,3],"edges":["node-0-é"]},{"id":"b","features":{"indices":[1],`+
+		`"values":[2]}}]`), 1)
+	f.Add([]byte(`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,`+
+		`3],"datatype":"FP32","data":[1,2,3]}]}`), -1)
 	f.Add([]byte(`[{"id":1,"features":{"named":{"a":null}}}]`), 0)
 	f.Fuzz(func(t *testing.T, body []byte, header int) {
 		for _, path := range []string{predictPath, explainPath, inferPath} {

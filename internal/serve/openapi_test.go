@@ -51,7 +51,8 @@ func TestDescription(t *testing.T) {
 		{"an explanation", "POST", explainPath, arrival, "200"},
 		{"a body of another form", "POST", predictPath, ``, "400"},
 		{"tensors", "POST", modelPath + inferSuffix,
-			`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`, "200"},
+			`{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},{"name":"features","shape":[1,3],` +
+				`"datatype":"FP32","data":[1,2,3]}]}`, "200"},
 		{"an error of tensors", "POST", modelPath + inferSuffix, `{}`, "400"},
 		{"metadata", "GET", modelPath, "", "200"},
 		{"of the server", "GET", protocol, "", "200"},

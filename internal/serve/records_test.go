@@ -187,7 +187,8 @@ func TestSwapsUnderLoad(t *testing.T) {
 	a := start(t, nil)
 	versions := []*gated{a.version.now.Load(), versionOf(t, bundle(t, 2), serving.Options{})}
 	body := func(i int) string {
-		return fmt.Sprintf(`[{"id":"%[1]d","features":[%[1]d,2,3],"edges":["node-1-é","node-%[2]d-é"]},{"id":"x","features":[0,%[1]d,1]}]`, i, i%20)
+		return fmt.Sprintf(`[{"id":"%[1]d","features":[%[1]d,2,3],"edges":["node-1-é","node-%[2]d-é"]},{"id":"x",`+
+			`"features":[0,%[1]d,1]}]`, i, i%20)
 	}
 	const n = 40
 	want := map[string][]event.Prediction{}

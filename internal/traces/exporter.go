@@ -26,7 +26,8 @@ type exporter struct {
 	headers http.Header
 }
 
-// headersVariable has headers that every request gets, such as "authorization=Bearer%20TOKEN", with commas between them.
+// headersVariable has headers that every request gets, such as "authorization=Bearer%20TOKEN", with commas between
+// them.
 const headersVariable = "OTEL_EXPORTER_OTLP_HEADERS"
 
 func readHeaders(text string) (http.Header, error) {

@@ -52,7 +52,8 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	t := &Tracer{share: o.Share, provider: sdktrace.NewTracerProvider(sdktrace.WithBatcher(&exporter{address: o.Endpoint + "/v1/traces", headers: headers}),
+	t := &Tracer{share: o.Share, provider: sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(&exporter{address: o.Endpoint + "/v1/traces", headers: headers}),
 		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()))}
 	t.tracer = t.provider.Tracer("rivulet/consumer")
 	return t, nil

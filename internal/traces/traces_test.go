@@ -129,7 +129,8 @@ func TestRefusedSpans(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv(headersVariable, "authorization")
-	if _, err := New(t.Context(), Options{Endpoint: collector.URL}); err == nil || !strings.Contains(err.Error(), headersVariable) {
+	if _, err := New(t.Context(), Options{Endpoint: collector.URL}); err == nil ||
+		!strings.Contains(err.Error(), headersVariable) {
 		t.Errorf("got %v", err)
 	}
 }

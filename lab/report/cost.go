@@ -39,9 +39,14 @@ func (p *Page) cost() section {
 		s.Missing = "No time or memory has been measured. trainer eval --data DIR --json measures both."
 		return s
 	}
-	s.Text = []string{"Whole is timed over the full graph, a forward pass from the features to all logits, as the paper does; over the full graph with XW of the " +
-		"first layer kept; and over the batch's two-hop neighbourhood only, as a careful engineer would. On S the time begins before attachment. Memory is the live heap of the deployed graph, tables and weights and what one batch allocates, in three " +
-		"figures: without M; with M and its ids as a consumer holds it in memory; and with what Redis holds of M, too. For the method cached T's own tables stand for M. Whole is counted without ids in all three. The axes are logarithmic."}
+	s.Text = []string{"Whole is timed over the full graph, a forward pass from the features to all logits, as the " +
+		"paper does; over the full graph with XW of the " +
+		"first layer kept; and over the batch's two-hop neighbourhood only, as a careful engineer would. On S the time " +
+		"begins before attachment. Memory is the live heap of the deployed graph, tables and weights and what one batch " +
+		"allocates, in three " +
+		"figures: without M; with M and its ids as a consumer holds it in memory; and with what Redis holds of M, too. " +
+		"For the method cached T's own tables stand for M. Whole is counted without ids in all three. The axes are " +
+		"logarithmic."}
 	return s
 }
 

@@ -39,7 +39,8 @@ func (p *Page) mapping() section {
 		f.Caption = diagonalText(m)
 		g.Figures = append(g.Figures, f)
 	}
-	s.Text = []string{"A cell is the weight that T's nodes of a class (row) give to the synthetic nodes of a class (column), in the mean over these nodes of T; both maps have one scale."}
+	s.Text = []string{"A cell is the weight that T's nodes of a class (row) give to the synthetic nodes of a class " +
+		"(column), in the mean over these nodes of T; both maps have one scale."}
 	s.Groups = []group{g}
 	return s
 }

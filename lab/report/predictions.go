@@ -52,14 +52,16 @@ func (p *Page) confusion() section {
 		shares, n := byLabel(r.Confusion)
 		m := cellMap{id: fmt.Sprintf("confusion-%d", k), title: p.shownName(r), names: p.classes(len(shares)),
 			values: shares, high: 100, x: "predicted class", y: "class", text: wholePercent}
-		m.description = fmt.Sprintf("Share of each class's test nodes by predicted class, in percent; %d predictions, accuracy %s %%.", n, percent(r.Accuracy.Mean))
+		m.description = fmt.Sprintf("Share of each class's test nodes by predicted class, in percent; %d predictions, "+
+			"accuracy %s %%.", n, percent(r.Accuracy.Mean))
 		f := m.figure()
 		f.Scale.Low, f.Scale.High = "0 %", "100 %"
 		f.Caption = fmt.Sprintf("%d predictions over seeds %s, accuracy %s %%.", n, seedText(r.Seeds), percents(r.Accuracy))
 		f.Values = countTable(r.Confusion, &m)
 		g.Figures = append(g.Figures, f)
 	}
-	s.Text = []string{"A cell is the share, in percent, of a class's test nodes (row) that were predicted to be of a class (column). The counts are in the table."}
+	s.Text = []string{"A cell is the share, in percent, of a class's test nodes (row) that were predicted to be of a " +
+		"class (column). The counts are in the table."}
 	s.Groups = []group{g}
 	return s
 }
@@ -147,8 +149,9 @@ func (p *Page) reliability() section {
 	if rows[0].Labels != nil {
 		of = "the probability of each label"
 	}
-	s.Text = []string{fmt.Sprintf("Predictions are sorted into %d bins by %s. On the dotted diagonal a probability is the "+
-		"share that is right; below it the model is too sure of itself.", len(rows[0].Reliability), of)}
+	s.Text = []string{fmt.Sprintf(
+		"Predictions are sorted into %d bins by %s. On the dotted diagonal a probability is the "+
+			"share that is right; below it the model is too sure of itself.", len(rows[0].Reliability), of)}
 	s.Groups = []group{g}
 	return s
 }

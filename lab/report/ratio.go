@@ -26,10 +26,12 @@ func (p *Page) ratio() section {
 		}
 	}
 	if len(s.Groups) == 0 {
-		s.Missing = "No method was evaluated at two sizes of S or more. trainer report --data DIR --ratios 0.005,0.01,0.02 does that."
+		s.Missing = "No method was evaluated at two sizes of S or more. trainer report --data DIR --ratios " +
+			"0.005,0.01,0.02 does that."
 		return s
 	}
-	s.Text = []string{"Test " + p.scoreName() + " without label or error propagation. Bars are one sample deviation over " +
+	s.Text = []string{"Test " + p.scoreName() +
+		" without label or error propagation. Bars are one sample deviation over " +
 		"seeds."}
 	return s
 }

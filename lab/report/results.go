@@ -19,13 +19,17 @@ type column struct {
 func (p *Page) results() section {
 	s := section{ID: "results", Title: "Results"}
 	if len(p.Results) == 0 {
-		s.Missing = "No method has been evaluated. trainer eval --data DIR --json evaluates them, and trainer report --results FILE draws what it prints."
+		s.Missing = "No method has been evaluated. trainer eval --data DIR --json evaluates them, and trainer report " +
+			"--results FILE draws what it prints."
 		return s
 	}
 	rows := p.rowsOnce()
-	s.Text = []string{"O is the original graph T, S the synthetic graph; O→S reads: fitted on T, deployed on S. Whole is O→O. Graph batches " +
-		"keep the edges among arrivals, node batches drop them. A figure after ± is the sample deviation over seeds. Gained:lost are the nodes that a row has right and " +
-		"Whole has wrong, and the other way round, in the mean over seeds; p is McNemar's mid-p of them, two-sided, of several seeds twice their median."}
+	s.Text = []string{"O is the original graph T, S the synthetic graph; O→S reads: fitted on T, deployed on S. Whole " +
+		"is O→O. Graph batches " +
+		"keep the edges among arrivals, node batches drop them. A figure after ± is the sample deviation over seeds. " +
+		"Gained:lost are the nodes that a row has right and " +
+		"Whole has wrong, and the other way round, in the mean over seeds; p is McNemar's mid-p of them, two-sided, of " +
+		"several seeds twice their median."}
 	quality := p.quality()
 	cost := []column{
 		{p.perBatch(), func(r *eval.Result) string { return positive(r.MsPerBatch, significant) }},

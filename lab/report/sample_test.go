@@ -11,7 +11,8 @@ import (
 func sample(classes int) *Page {
 	r := rand.New(rand.NewPCG(7, 11))
 	p := &Page{Title: "Coauthor CS: methods, models and the learned run", Batch: 1000,
-		Command: "trainer report --data ../shared/data/coauthor_cs --methods solved,learned,vng --ratios 0.0025,0.005,0.01 --seeds 3 --out out/report.html",
+		Command: "trainer report --data ../shared/data/coauthor_cs --methods solved,learned,vng --ratios " +
+			"0.0025,0.005,0.01 --seeds 3 --out out/report.html",
 		Options: []Option{{"preprocess", "auto (l2-center)"}, {"entries k", "4"}},
 		Data: Data{Name: "coauthor_cs", Fingerprint: "sha256:3f9c1a2b77aa01c4", Nodes: 9166, Edges: 81894 / 2, Features: 6805,
 			Classes: classes, Test: 3667},

@@ -23,13 +23,16 @@ func (p *Page) sparsity() section {
 		c.curves = append(c.curves, line)
 	}
 	if c.empty() {
-		s.Missing = "M has not been made sparser step by step. trainer report --data DIR --parts learned,sparsity does that, over δ for the learned M and over k for the solved one."
+		s.Missing = "M has not been made sparser step by step. trainer report --data DIR --parts learned,sparsity does " +
+			"that, over δ for the learned M and over k for the solved one."
 		return s
 	}
-	c.description = "Accuracy by the share of entries of M that are not zero, a point for each threshold or number of entries a row. The numbers are in the table below."
+	c.description = "Accuracy by the share of entries of M that are not zero, a point for each threshold or number of " +
+		"entries a row. The numbers are in the table below."
 	f := c.figure()
 	f.Values = t
-	s.Text = []string{"Sparsity is the share of M's N×N' entries that are 0; to the left M is sparser. δ drops the entries of the learned M below δ/N'; k is the most entries a row " +
+	s.Text = []string{"Sparsity is the share of M's N×N' entries that are 0; to the left M is sparser. δ drops the " +
+		"entries of the learned M below δ/N'; k is the most entries a row " +
 		"of the solved M may have."}
 	s.Groups = []group{{Figures: []figure{f}}}
 	return s
@@ -66,7 +69,8 @@ func (p *Page) sensitivity() section {
 		g.Figures = append(g.Figures, f)
 	}
 	if len(g.Figures) == 0 {
-		s.Missing = "λ and β have not been varied. trainer report --data DIR --parts sensitivity trains the learned method at each of their values."
+		s.Missing = "λ and β have not been varied. trainer report --data DIR --parts sensitivity trains the learned " +
+			"method at each of their values."
 		return s
 	}
 	s.Text = []string{"λ weighs L_str against L_gra, β weighs L_ind against L_tra."}

@@ -12,7 +12,8 @@ func (p *Page) summary() string {
 	var best *eval.Result
 	for k := range p.Results {
 		r := &p.Results[k]
-		if r.Setting == eval.OtoS && r.Batch == "node" && isPlain(r) && (best == nil || scoreOf(r).Mean > scoreOf(best).Mean) {
+		if r.Setting == eval.OtoS && r.Batch == "node" && isPlain(r) &&
+			(best == nil || scoreOf(r).Mean > scoreOf(best).Mean) {
 			best = r
 		}
 	}

@@ -40,7 +40,8 @@ var (
 func svg(p *plot.Plot, id, title, description, class string, height float64) template.HTML {
 	c := vgsvg.New(plotWidth, vg.Length(height))
 	p.Draw(draw.Crop(draw.New(c), 1, -6, 1, -4)) // room for a browser's font, which may be wider
-	head := fmt.Sprintf(`class="%[4]s" role="img" aria-labelledby="%[1]s-t %[1]s-d"><title id="%[1]s-t">%[2]s</title><desc id="%[1]s-d">%[3]s</desc>`,
+	head := fmt.Sprintf(`class="%[4]s" role="img" aria-labelledby="%[1]s-t %[1]s-d"><title `+
+		`id="%[1]s-t">%[2]s</title><desc id="%[1]s-d">%[3]s</desc>`,
 		id, html.EscapeString(title), html.EscapeString(description), class)
 	return restyle(c, plotWidth, height, head)
 }

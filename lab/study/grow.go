@@ -238,7 +238,8 @@ func (g *growingGraph) results(o GrowOptions, waves map[float64][]wave) []GrowRe
 // WriteGrowth writes results as a table.
 func WriteGrowth(w io.Writer, results []GrowResult) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(tab, "model\tfirst wave\tignored\tattached\tWhole with it\tunknown edges\tattached\tleft by rows\t")
+	_, _ = fmt.Fprintln(tab, "model\tfirst wave\tignored\tattached\tWhole with it\tunknown edges\tattached\tleft by "+
+		"rows\t")
 	for _, r := range results {
 		_, _ = fmt.Fprintf(tab, "%s\t%.0f%%\t%s\t%s\t%s\t%.1f%%\t%.1f%%\t%.1f%%\t\n", r.Model, 100*r.Share,
 			percent(r.Ignored), percent(r.Attached),

@@ -48,7 +48,8 @@ func soakCommand(ctx context.Context, w *world.World, o options) error {
 		err = errors.Join(err, errors.New(v))
 	}
 	t := tallies[0]
-	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d lost, %d duplicated, "+
+	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d "+
+		"lost, %d duplicated, "+
 		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.Arrivals),
 		len(refreshes), commit(), t.Arrivals,
 		t.Lost, t.Duplicated, t.OutOfOrder, t.Different, t.Stall.Seconds())

@@ -194,7 +194,8 @@ func (s *stream) state() string {
 	defer cancel()
 	committed, err := s.kafka.committed(ctx, s.group(), s.topic("arrivals"))
 	stable, stableErr := s.kafka.stable(ctx, s.group(), 2)
-	text := fmt.Sprintf("%d arrivals are predicted; the group has committed %v (%v), and is stable with two members: %t (%v)",
+	text := fmt.Sprintf("%d arrivals are predicted; the group has committed %v (%v), and is stable with two members: "+
+		"%t (%v)",
 		s.seen(), committed, err, stable, stableErr)
 	arrivals, err := s.kafka.ends(ctx, s.topic("arrivals"))
 	readable, readableErr := s.kafka.ListCommittedOffsets(ctx, s.topic("predictions"))

@@ -56,7 +56,8 @@ func TestSomebodyLooksAtTheStream(t *testing.T) {
 	await(t, "the tally's number of predictions", func() bool {
 		var s struct{ Totals [3]int64 }
 		d.get(t, "api/stream?after=9999999999", &s)
-		shown := eval[string](t, ctx, "document.querySelector('.tiles .tile:nth-child(2) .note').textContent.replace(/\\D/g, '')")
+		shown := eval[string](t, ctx,
+			"document.querySelector('.tiles .tile:nth-child(2) .note').textContent.replace(/\\D/g, '')")
 		var n int64
 		_, err := fmt.Sscan(shown, &n)
 		return err == nil && n >= 1500 && n <= s.Totals[1]+100
@@ -92,14 +93,16 @@ func TestSomebodyLooksAtTheStream(t *testing.T) {
 	// Write one by hand.
 	own := `{"id": "mine", "features": {"indices": [3, 41, 137]}, "edges": ["64", "nobody"]}`
 	run(t, ctx, chromedp.Navigate(d.url+"?view=arrival&try=1"), chromedp.WaitVisible("#raw", chromedp.ByQuery),
-		chromedp.Evaluate(fmt.Sprintf("(() => { const raw = document.querySelector('#raw'); raw.value = %q; raw.dispatchEvent(new Event('input')); })()", own), nil))
+		chromedp.Evaluate(fmt.Sprintf("(() => { const raw = document.querySelector('#raw'); raw.value = %q; "+
+			"raw.dispatchEvent(new Event('input')); })()", own), nil))
 	awaitText(t, ctx, ".big-id", "mine")
 	class, want := predicted(t, artifact, own)
 	shown, probability := verdict()
 	if math.Abs(probability-want) > 1e-7 || !strings.Contains(shown, fmt.Sprint(class)) {
 		t.Errorf("the page answers %s with %g, rivulet predict class %d with %g", shown, probability, class, want)
 	}
-	run(t, ctx, chromedp.Evaluate("(() => { const raw = document.querySelector('#raw'); raw.value = '{\"id\": \"mine\", \"features\": [1]}'; raw.dispatchEvent(new Event('input')); })()", nil))
+	run(t, ctx, chromedp.Evaluate("(() => { const raw = document.querySelector('#raw'); raw.value = '{\"id\": "+
+		"\"mine\", \"features\": [1]}'; raw.dispatchEvent(new Event('input')); })()", nil))
 	awaitText(t, ctx, "[role=alert]", "feature length")
 	if shots := os.Getenv("RIVULET_TEST_SHOTS"); shots == "" {
 		accessible(t, ctx, "one arrival")

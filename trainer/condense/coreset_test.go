@@ -44,7 +44,8 @@ func chosenBy(m *graph.CSR) []int32 {
 	return out
 }
 
-var coresets = map[string]func(Input, *rand.Rand) *Condensation{"random": Random, "degree": Degree, "herding": Herding, "kcenter": KCenter}
+var coresets = map[string]func(Input, *rand.Rand) *Condensation{"random": Random, "degree": Degree, "herding": Herding,
+	"kcenter": KCenter}
 
 // Section 7: S is the subgraph that the chosen nodes induce, M their one-hot rows; each class gets its share of its own
 // labelled nodes; attachment is joint.

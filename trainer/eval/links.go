@@ -16,8 +16,8 @@ type Links struct {
 	Hits1  Spread `json:"hits_1"`
 	Hits10 Spread `json:"hits_10"`
 	Hits50 Spread `json:"hits_50"`
-	// Popularity and AdamicAdar are the MRR of two scores that need no model: the degree of the candidate in T, and the sum
-	// of 1/log(degree) over the neighbours that the node and the candidate share (Adamic and Adar, 2003).
+	// Popularity and AdamicAdar are the MRR of two scores that need no model: the degree of the candidate in T, and the
+	// sum of 1/log(degree) over the neighbours that the node and the candidate share (Adamic and Adar, 2003).
 	Popularity Spread `json:"popularity_mrr"`
 	AdamicAdar Spread `json:"adamic_adar_mrr"`
 }
@@ -112,7 +112,8 @@ func (l *Links) spreads() []*Spread {
 }
 
 // linkScores are the names of [Links.spreads] in tables of text and of CSV.
-var linkScores = [][2]string{{"MRR %", "mrr"}, {"hits@1 %", "hits_1"}, {"hits@10 %", "hits_10"}, {"hits@50 %", "hits_50"},
+var linkScores = [][2]string{{"MRR %", "mrr"}, {"hits@1 %", "hits_1"}, {"hits@10 %", "hits_10"},
+	{"hits@50 %", "hits_50"},
 	{"popularity MRR %", "popularity_mrr"}, {"Adamic-Adar MRR %", "adamic_adar_mrr"}}
 
 // joinedLinks are the scores over seeds.

@@ -142,7 +142,8 @@ func (r *Result) Score() (score Spread, name string) {
 // Summary says in a line how right a row of node batches on S is beside the same model on the whole graph.
 func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
 	if r.Links != nil {
-		return fmt.Sprintf("a tenth of the edges of test nodes, each arriving alone, was held out: MRR %.2f%%, hits@10 %.1f%% on "+
+		return fmt.Sprintf("a tenth of the edges of test nodes, each arriving alone, was held out: MRR %.2f%%, hits@10 "+
+			"%.1f%% on "+
 			"%d synthetic nodes, %.2f%% and %.1f%% on the whole graph of %d; by popularity MRR %.2f%%, by common neighbours "+
 			"(Adamic-Adar) %.2f%%", r.Links.MRR.Mean, r.Links.Hits10.Mean, synthetic, whole.Links.MRR.Mean,
 			whole.Links.Hits10.Mean, nodes, r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean)

@@ -3,10 +3,10 @@
 //
 // A is the matrix of the edges from T's nodes (rows) to the candidates (columns). With its r first singular vectors V,
 // candidates×r, AVVᵀ is the matrix of rank r that is nearest to it. A node's target is its row of AV, and the embedding
-// of a candidate is its row of V: the dot product of the two is how strongly the nearest matrix links them. A model that
-// predicts the row of AV of an arrival therefore scores all candidates (Cremonesi, Koren and Turrin, "Performance of
-// Recommender Algorithms on Top-N Recommendation Tasks", 2010, whose PureSVD has no model and adds up the rows of V of
-// the known neighbours).
+// of a candidate is its row of V: the dot product of the two is how strongly the nearest matrix links them. A model
+// that predicts the row of AV of an arrival therefore scores all candidates (Cremonesi, Koren and Turrin, "Performance
+// of Recommender Algorithms on Top-N Recommendation Tasks", 2010, whose PureSVD has no model and adds up the rows of V
+// of the known neighbours).
 //
 //	links.go     Prepare: candidates, edges that are held out, targets
 //	structure.go the vectors of known neighbours, which count beside the features
@@ -25,12 +25,12 @@ import (
 	"rivulet/trainer/features"
 )
 
-// Rank is the number of coordinates of an embedding, unless there are fewer candidates. On Amazon Photo the MRR of features
-// alone is 17.9, 20.8 and 24.6% with 32, 64 and 128 coordinates.
+// Rank is the number of coordinates of an embedding, unless there are fewer candidates. On Amazon Photo the MRR of
+// features alone is 17.9, 20.8 and 24.6% with 32, 64 and 128 coordinates.
 const Rank = 128
 
-// NodesOf returns the size of S for a T of n nodes. Messages of as many coordinates as embeddings have need more synthetic
-// nodes than those of a few classes.
+// NodesOf returns the size of S for a T of n nodes. Messages of as many coordinates as embeddings have need more
+// synthetic nodes than those of a few classes.
 func NodesOf(n int) int { return min(mostNodes, max(1, n/5)) }
 
 // Entries returns the most entries of a row of M, given those of another task: a task of links has twice as many.

@@ -33,7 +33,8 @@ func (p *Problem) Beside(t *infer.Tables, m infer.Model) *infer.Tables {
 }
 
 // ChooseShare keeps the share of the highest score, the smallest among equals, for a model, and returns the score.
-func (p *Problem) ChooseShare(m infer.Model, plain *infer.Tables, score func() (float64, error)) (best float64, err error) {
+func (p *Problem) ChooseShare(m infer.Model, plain *infer.Tables, score func() (float64, error)) (best float64,
+	err error) {
 	vectors := graph.NewDense(p.adj.Rows, p.Vectors.Cols)
 	for c, i := range p.Candidates {
 		copy(vectors.Row(int(i)), p.Vectors.Row(c))

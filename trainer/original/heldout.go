@@ -19,8 +19,8 @@ type heldOutNodes struct {
 	original []solved.Number
 }
 
-// stagedJudges and stagedTest are the most nodes that are held out of the tables. They are the same for every engine, and
-// so are the samples.
+// stagedJudges and stagedTest are the most nodes that are held out of the tables. They are the same for every engine,
+// and so are the samples.
 const (
 	stagedJudges = 5000
 	stagedTest   = 10000

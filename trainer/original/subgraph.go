@@ -34,10 +34,10 @@ type subgraphChoice struct {
 	degrees []float32 // of its nodes, in T
 }
 
-// BringSubgraph brings T into memory if it fits into [Options.Subgraph], else labelled nodes, the nodes that some of the
-// validation nodes read, and nodes around them, up to two edges away. The nodes are in the order of the data, so that a
-// T that fits is the one that a run in memory has. The data set has the held-out nodes, attached to that subgraph; its
-// validation nodes have all their neighbours in it. degrees are those of the subgraph's nodes in T.
+// BringSubgraph brings T into memory if it fits into [Options.Subgraph], else labelled nodes, the nodes that some of
+// the validation nodes read, and nodes around them, up to two edges away. The nodes are in the order of the data, so
+// that a T that fits is the one that a run in memory has. The data set has the held-out nodes, attached to that
+// subgraph; its validation nodes have all their neighbours in it. degrees are those of the subgraph's nodes in T.
 func (t *Tables) BringSubgraph(ctx context.Context) (d *dataset.Dataset, out *dataset.Original, degrees []float32,
 	err error) {
 	judges := t.Data.Validation

@@ -43,8 +43,9 @@ type Tables struct {
 	held     *heldOutNodes
 	part     []solved.Number // the nodes of the subgraph, in its order; nil before there is one
 
-	brought  []solved.Number // nodes of T whose rows are brought to the run, ascending: those of Original and of the subgraph
-	asked    stage.Table     // the same, by block
+	// nodes of T whose rows are brought to the run, ascending: those of Original and of the subgraph
+	brought  []solved.Number
+	asked    stage.Table // the same, by block
 	models   []*model
 	OnT      *Frozen // tables of the nodes of Original
 	Subgraph *Frozen // and of the nodes of the subgraph

@@ -44,8 +44,8 @@ type Bounds struct {
 	Grow bool
 }
 
-// DefaultBounds returns the bounds that hold if nothing is said. At a growth of a seventh five of the eleven refreshes are
-// made that a stream of twelve chunks has on a schedule (docs/prequential.md).
+// DefaultBounds returns the bounds that hold if nothing is said. At a growth of a seventh five of the eleven refreshes
+// are made that a stream of twelve chunks has on a schedule (docs/prequential.md).
 func DefaultBounds() Bounds {
 	return Bounds{Agreement: 90, Drop: 3, Growth: 0.14, MostGrowth: 0.14, Sample: 256, Batch: 64}
 }

@@ -74,8 +74,8 @@ func stored(m *graph.CSR) *sparse.CSR {
 	return sparse.NewCSR(m.Rows, m.Cols, m.RowPtr, cols, vals)
 }
 
-// Rows are those of graph.NewCSR, entries that are there several times included: so is the first one, which the library by
-// itself does not add up.
+// Rows are those of graph.NewCSR, entries that are there several times included: so is the first one, which the library
+// by itself does not add up.
 func TestAssemble(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for range 20 {
@@ -97,7 +97,8 @@ func BenchmarkAssemble(b *testing.B) {
 	for k := range entries {
 		entries[k] = graph.Edge{Row: rng.Int32N(nodes), Col: rng.Int32N(nodes), Val: 1}
 	}
-	for name, of := range map[string]func(r, c int, entries []graph.Edge) *graph.CSR{"NewCSR": graph.NewCSR, "library": Assemble} {
+	for name, of := range map[string]func(r, c int, entries []graph.Edge) *graph.CSR{"NewCSR": graph.NewCSR,
+		"library": Assemble} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				of(nodes, nodes, entries)

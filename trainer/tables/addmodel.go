@@ -18,7 +18,8 @@ import (
 // artifact's global scale goes into the first weights.
 func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Time) error {
 	if kind := b.Preprocess.Kind; kind != preprocess {
-		return fmt.Errorf("the artifact's features are preprocessed by %s, the model's by %s: its weights mean other features",
+		return fmt.Errorf("the artifact's features are preprocessed by %s, the model's by %s: its weights mean other "+
+			"features",
 			kind, preprocess)
 	}
 	if slices.ContainsFunc(b.Models, func(of artifact.Model) bool { return of.Name == m.Name() }) {

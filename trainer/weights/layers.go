@@ -67,7 +67,8 @@ func (s State) order(layers []string, p parts, features, classes int) ([]string,
 	for k, layer := range layers {
 		names[k] = tensor(layer, p.matrices[0])
 	}
-	return nil, fmt.Errorf("which of %s is the first layer: their names do not say, and for %d features and %d classes they %s",
+	return nil, fmt.Errorf("which of %s is the first layer: their names do not say, and for %d features and %d classes "+
+		"they %s",
 		s.list(names), features, classes, reason)
 }
 

@@ -95,7 +95,8 @@ func (s State) divideRelations() (out State, relations int, err error) {
 		root, w, comp := s[name], s[layer+"weight"], s[layer+"comp"]
 		if len(w.Shape) != 3 || w.Values == nil || root.Values == nil || w.Shape[1] != root.Shape[0] ||
 			w.Shape[2] != root.Shape[1] {
-			return nil, 0, fmt.Errorf("tensor %sweight is %v, want relations×%d×%d as %s is %v (num_blocks is not served)", layer,
+			return nil, 0, fmt.Errorf("tensor %sweight is %v, want relations×%d×%d as %s is %v (num_blocks is not served)",
+				layer,
 				w.Shape, root.Shape[0], root.Shape[1], name, root.Shape)
 		}
 		of, bases := w.Shape[0], w.Shape[0]

@@ -117,7 +117,8 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify --artifact DIR",
 		Short: "Compare a published version with its artifact, byte by byte",
 		Long: "verify reads the rows of M and the files of a complete version from Redis, compares them with the artifact, and names\n" +
-			"the first one that is missing or damaged. It changes nothing; trainer publish with the same artifact mends a version.",
+			"the first one that is missing or damaged. It changes nothing; trainer publish with the same artifact mends a " +
+			"version.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer verify --artifact out/small --redis redis://localhost:6379/0",
 	}

@@ -13,7 +13,8 @@ import (
 // own values.
 func (d *Data) registerTables(flags *pflag.FlagSet) {
 	t := &d.Tables
-	const meaning = "table of nodes: a .csv (.gz, .zst) or .parquet file, or a directory (its path with a slash) of such files; with --edges, instead of --data"
+	const meaning = "table of nodes: a .csv (.gz, .zst) or .parquet file, or a directory (its path with a slash) of " +
+		"such files; with --edges, instead of --data"
 	if own := flags.Lookup("nodes"); own != nil {
 		own.Value = &orTable{Value: own.Value, path: (*string)(&t.Nodes)}
 		own.Usage += "; or a " + meaning + " (the flag may be given twice, for both)"
@@ -29,7 +30,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 			"links: which nodes an arrival links to, without labels; also of other layouts")
 	flags.StringVar(&t.Candidates, "candidates", "",
 		"tables, task links: column and value of the nodes that answers have, such as kind=item; empty: all training nodes")
-	flags.StringVar(&t.Split, "split", "", "tables: column of its role, or its masks, such as train_mask,val_mask,test_mask; empty: split or these, if there are any")
+	flags.StringVar(&t.Split, "split", "", "tables: column of its role, or its masks, such as "+
+		"train_mask,val_mask,test_mask; empty: split or these, if there are any")
 	flags.StringToStringVar(&t.SplitValues, "split-values", nil,
 		"tables: what the values of --split stand for, such as 0=train,1=val,2=test; also unlabelled, none")
 	flags.StringVar(&t.Time, "time", "",
@@ -54,7 +56,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.BoolVar(&t.Positional, "positional", false,
 		"tables: features have positions and no names: every other column is a number, or a column features holds lists")
 	flags.StringToStringVar(&t.Types, "types", nil,
-		"tables: how columns are read, such as zip=category: number, bool, category, text, time, list; others by their values")
+		"tables: how columns are read, such as zip=category: number, bool, category, text, time, list; others by their "+
+			"values")
 	flags.StringVar(&t.Separator, "separator", "",
 		"CSV: what stands between cells, such as ; or tab; empty: as in the first line")
 	flags.StringVar(&t.Decimal, "decimal", "", "CSV: the mark before a number's fraction; empty: a point")
@@ -87,7 +90,8 @@ func Own(flags *pflag.FlagSet) bool {
 }
 
 // TableFlags lists the flags of tables, except --nodes.
-var TableFlags = []string{"edges", "id", "label", "task", "candidates", "split", "split-values", "source", "target", "weight",
+var TableFlags = []string{"edges", "id", "label", "task", "candidates", "split", "split-values", "source", "target",
+	"weight",
 	"drop-weights", "edge-type", "directed", "arrival-edges", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 

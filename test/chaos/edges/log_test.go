@@ -195,8 +195,10 @@ func TestCuts(t *testing.T) {
 func TestACutHasAnArrivalWaitForMore(t *testing.T) {
 	begin := time.UnixMilli(1_700_000_000_000)
 	l := NewLog(Options{Wait: wait})
-	for k, r := range []Record{{ID: "n", Kind: Edge, Neighbours: []string{"before"}}, {ID: "n", Neighbours: []string{"own"},
-		Count: 2}, {ID: "n", Kind: Edge, Neighbours: []string{"behind"}}, {ID: "n", Kind: Edge, Neighbours: []string{"late"}}} {
+	for k, r := range []Record{{ID: "n", Kind: Edge, Neighbours: []string{"before"}},
+		{ID: "n", Neighbours: []string{"own"},
+			Count: 2}, {ID: "n", Kind: Edge, Neighbours: []string{"behind"}},
+		{ID: "n", Kind: Edge, Neighbours: []string{"late"}}} {
 		r.Time = begin.Add(time.Duration(k) * 100 * time.Millisecond)
 		r.Seen = r.Time
 		l.Add(ledger.Place{Offset: int64(k)}, r)

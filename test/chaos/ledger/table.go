@@ -70,7 +70,8 @@ func Rows(windows []Fault, streams []Stream, order []string) []Row {
 func Print(out io.Writer, all []Row) {
 	fmt.Fprintln(out,
 		"| fault | times | at_least_once: arrivals | lost | duplicated | out of order | different bits | longest stall "+
-			"| exactly_once: arrivals | lost | duplicated | out of order | different bits | longest stall | lost by Redis itself |")
+			"| exactly_once: arrivals | lost | duplicated | out of order | different bits | longest stall | lost by Redis "+
+			"itself |")
 	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, r := range all {
 		fmt.Fprintf(out, "| %s | %d |", r.Name, r.Times)

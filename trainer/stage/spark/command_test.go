@@ -33,7 +33,8 @@ func newCommand(t *testing.T, path string) Runner {
 }
 
 func TestCommand(t *testing.T) {
-	path, kept := sparkSQL(t, `echo "spark.sql.variable.substitute	false"; echo "rivulet-answer one two"; echo "rivulet-answer "; echo noise >&2`)
+	path, kept := sparkSQL(t, `echo "spark.sql.variable.substitute	false"; echo "rivulet-answer one two"; echo `+
+		`"rivulet-answer "; echo noise >&2`)
 	r := newCommand(t, path)
 	worker, rows := newFile(workerPrefix+"amd64", []byte("w")), newFile("rivulet-rows", []byte("r"))
 	expect.OK(t, r.Send(t.Context(), worker, rows))
@@ -65,9 +66,10 @@ func TestCommandFails(t *testing.T) {
 		`echo "WARN FileStreamSink: x
 java.io.FileNotFoundException: File /w/*/done does not exist
 [PATH_NOT_FOUND] Path does not exist: /w/*/done. SQLSTATE: 42K03; line 1" >&2; exit 1`: "spark: [PATH_NOT_FOUND] Path does not exist: /w/*/done",
-		`echo "java.io.IOException: No space left on device" >&2; exit 1`:                                                    "spark: a machine of Spark has no room left",
-		`echo "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/w." >&2; exit 1`: "spark: a machine of Spark could not write below --work",
-		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit 1`:                               "spark: executors of Spark ended or lost their files",
+		`echo "java.io.IOException: No space left on device" >&2; exit 1`: "spark: a machine of Spark has no room left",
+		`echo "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/w." >&2; exit ` +
+			`1`: "spark: a machine of Spark could not write below --work",
+		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit 1`: "spark: executors of Spark ended or lost their files",
 	} {
 		path, _ := sparkSQL(t, script)
 		err := words(newCommand(t, path).Run(t.Context(), nil, "SELECT 1", &stringRows{}))

@@ -48,7 +48,8 @@ func detailsOf(tables []*stage.InPlace) string {
 		parts = append(parts,
 			fmt.Sprintf("SELECT concat('%d types ', to_json(array(%s))) AS s FROM %s", k, strings.Join(types, ", "),
 				schemaOf(t.Path)),
-			fmt.Sprintf("SELECT concat_ws(' ', '%d', 'file', CAST(m AS STRING), CAST(count(*) AS STRING), base64(CAST(f AS BINARY))) AS s "+
+			fmt.Sprintf("SELECT concat_ws(' ', '%d', 'file', CAST(m AS STRING), CAST(count(*) AS STRING), base64(CAST(f AS "+
+				"BINARY))) AS s "+
 				"FROM (SELECT _metadata.file_path AS f, %s AS m FROM %s) GROUP BY f, m", k, mark, table(t.Path)))
 	}
 	return strings.Join(parts, "\nUNION ALL ")
@@ -178,7 +179,8 @@ func (e *Engine) Length(ctx context.Context, t *stage.InPlace, index int) (int, 
 	if !strings.HasPrefix(c.Type, "array<") {
 		return 0, fmt.Errorf("table %s: column %s: its type is %s, want a list of numbers", t.Path, c.Name, c.Type)
 	}
-	rows, err := e.ask(ctx, fmt.Sprintf("SELECT CAST(n AS STRING) AS s FROM (SELECT size(%s) AS n FROM %s WHERE %s IS NOT NULL LIMIT 1)",
+	rows, err := e.ask(ctx, fmt.Sprintf(
+		"SELECT CAST(n AS STRING) AS s FROM (SELECT size(%s) AS n FROM %s WHERE %s IS NOT NULL LIMIT 1)",
 		column(c.Name), table(t.Path), column(c.Name)))
 	if err != nil {
 		return 0, lookError(err)
@@ -218,7 +220,8 @@ func cell(c stage.Column) (string, error) {
 	case "array<double>":
 		return with(stage.CellDoubles, list)
 	}
-	return "", fmt.Errorf("column %s: its type is %s, want text, a number, a bool or a list of numbers: drop it (--drop), or write it as one",
+	return "", fmt.Errorf("column %s: its type is %s, want text, a number, a bool or a list of numbers: drop it "+
+		"(--drop), or write it as one",
 		c.Name, c.Type)
 }
 

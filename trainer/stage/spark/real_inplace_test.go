@@ -37,7 +37,8 @@ const (
 
 // tablesOf says what the columns of the tables of [written] mean.
 func tablesOf(nodes, edges string) table.Settings {
-	return table.Settings{Nodes: table.NodesPath(nodes), Edges: edges, ID: hostileID, Label: "churned", Split: "fold", Source: hostileEnd,
+	return table.Settings{Nodes: table.NodesPath(nodes), Edges: edges, ID: hostileID, Label: "churned", Split: "fold",
+		Source:      hostileEnd,
 		Drop:        []string{"left"},
 		SplitValues: map[string]string{"0": "train", "1": "val", "2": "test", "3": "unlabelled"}, Positional: true}
 }

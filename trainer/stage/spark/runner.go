@@ -36,7 +36,8 @@ const prefix = pipe.Prefix
 var ofWorker = regexp.MustCompile(regexp.QuoteMeta(prefix) + `([^\r\n]*)`)
 
 // Spark's names of errors that the user can mend.
-var notThere = regexp.MustCompile(`\[(PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA)\]?|Path does not exist|Unable to infer schema`)
+var notThere = regexp.MustCompile(
+	`\[(PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA)\]?|Path does not exist|Unable to infer schema`)
 
 // isMissing reports whether Spark says that a directory is not there or has no rows.
 func isMissing(err error) bool { return err != nil && notThere.MatchString(err.Error()) }
@@ -49,9 +50,11 @@ var hints = []struct {
 	{regexp.MustCompile(`No space left on device|DiskErrorException|Disk quota exceeded`),
 		"a machine of Spark has no room left, in spark.local.dir or in --work: make room, and give the same command again"},
 	{regexp.MustCompile(`TASK_WRITE_FAILED`), // Spark Connect says no more: the reason is in the executors' logs
-		"a machine of Spark could not write below --work, most often as there is no room left: make room, and give the same command again"},
+		"a machine of Spark could not write below --work, most often as there is no room left: make room, and give the " +
+			"same command again"},
 	{regexp.MustCompile(`ExecutorLostFailure|FetchFailedException|OutOfMemoryError`),
-		"executors of Spark ended or lost their files: their logs say why, often too little spark.executor.memory or memoryOverhead"},
+		"executors of Spark ended or lost their files: their logs say why, often too little spark.executor.memory or " +
+			"memoryOverhead"},
 }
 
 // maxWords bounds the part that is shown of Spark's own messages, which have plans and stacks.

@@ -120,7 +120,8 @@ func TestCommandIsPlain(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	text := "[FAILED_EXECUTE] Job aborted: Task 0.3: org.apache.spark.SparkException: Subprocess exited with status 1. Error: " +
+	text := "[FAILED_EXECUTE] Job aborted: Task 0.3: org.apache.spark.SparkException: Subprocess exited with status 1. " +
+		"Error: " +
 		prefix + `stage nodes: nodes row 3: the id is empty` + "\n\tat org.apache.spark.sql.errors"
 	if got := words(errorText(text)).Error(); got != "stage nodes: nodes row 3: the id is empty" {
 		t.Error(got)

@@ -56,7 +56,8 @@ func Workers(dir string) (map[string]File, error) {
 		found[a.name] = newFile(workerPrefix+a.name, content)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no worker-linux-amd64 or worker-linux-arm64 is in %s, where this program is: build them with: make workers", dir)
+		return nil, fmt.Errorf("no worker-linux-amd64 or worker-linux-arm64 is in %s, where this program is: build them "+
+			"with: make workers", dir)
 	}
 	return found, nil
 }

@@ -23,7 +23,8 @@ const defaultPort = "15002"
 // token turns TLS on, as it must not travel in the clear; token is one from elsewhere, such as a variable of the
 // environment, and wins over the address's. An error never shows the token.
 func Parse(address, token string) (Address, error) {
-	wrong := errors.New("want sc://host:port, with ;-separated parameters behind a / where they are needed: use_ssl=true, user_id=U")
+	wrong := errors.New("want sc://host:port, with ;-separated parameters behind a / where they are needed: " +
+		"use_ssl=true, user_id=U")
 	rest, ok := strings.CutPrefix(address, "sc://")
 	if !ok {
 		return Address{}, wrong
