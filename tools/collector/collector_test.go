@@ -10,12 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -81,8 +84,8 @@ func receive(t *testing.T) (address string, received *consumertest.TracesSink) {
 	return "http://" + address, received
 }
 
-// kafka starts a broker, and returns its address.
-func kafka(t *testing.T) string {
+// embedded starts a broker of devstack, and returns its address.
+func embedded(t *testing.T) string {
 	t.Helper()
 	cmd := program(t, "rivulet", "devstack", "--kafka", "127.0.0.1:0", "--redis", "")
 	out, err := cmd.StdoutPipe()
@@ -101,6 +104,45 @@ func kafka(t *testing.T) string {
 	}
 	t.Fatal("devstack has ended")
 	return ""
+}
+
+// realKafka returns the address of the broker whose directory RIVULET_TEST_KAFKA_DIR names.
+func realKafka(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("RIVULET_TEST_KAFKA_DIR")
+	if dir == "" {
+		t.Skip("RIVULET_TEST_KAFKA_DIR is not set: make collector sets it")
+	}
+	port, err := os.ReadFile(filepath.Join(dir, "port"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "127.0.0.1:" + strings.TrimSpace(string(port))
+}
+
+// makeTopics makes topics of one partition.
+func makeTopics(t *testing.T, broker string, names ...string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	request := kmsg.NewPtrCreateTopicsRequest()
+	for _, name := range names {
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 1, -1
+		request.Topics = append(request.Topics, topic)
+	}
+	answer, err := request.RequestWith(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range answer.Topics {
+		if err := kerr.ErrorForCode(topic.ErrorCode); err != nil {
+			t.Fatalf("%s: %v", topic.Topic, err)
+		}
+	}
 }
 
 // spans returns all spans that were received, with the attributes of their resource.
@@ -140,11 +182,10 @@ func text(batch ptrace.Span, stages []ptrace.Span) string {
 	return b.String() + " ms"
 }
 
-// The collector takes the consumer's spans: one of the batch, linked to the sampled arrival's trace, and below it one
-// of each stage in their order, which end with the batch. The prediction carries the arrival's trace on.
+// An arrival whose trace is sampled comes to an embedded and to a real broker among others that have none. The
+// collector takes the consumer's spans: one of the micro-batch, linked to the arrival's trace alone, and below it one
+// of each stage in their order, which end with the batch. The arrival's prediction, and no other, carries the trace on.
 func TestTheCollectorTakesTheSpans(t *testing.T) {
-	const traceID = "1af7651916cd43dd8448eb211c80319c"
-	const traceparent = "00-" + traceID + "-b7ad6b7169203331-01"
 	data, artifact := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "artifact")
 	for _, cmd := range []*exec.Cmd{program(t, "rivulet", "generate", "--preset", "small", "--out", data),
 		program(t, "trainer", "train", "--data", data, "--costs=false", "--out", artifact)} {
@@ -152,29 +193,54 @@ func TestTheCollectorTakesTheSpans(t *testing.T) {
 			t.Fatalf("%s: %v: %s", cmd, err, out)
 		}
 	}
+	out, err := program(t, "rivulet", "replay", "--data", data, "--limit", "50", "--out", "-").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrivals := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for name, broker := range map[string]func(*testing.T) string{"embedded": embedded, "real": realKafka} {
+		t.Run(name, func(t *testing.T) { batchIsTraced(t, broker(t), artifact, arrivals) })
+	}
+}
+
+func batchIsTraced(t *testing.T, broker, artifact string, arrivals []string) {
+	const traceID = "1af7651916cd43dd8448eb211c80319c"
+	const traceparent = "00-" + traceID + "-b7ad6b7169203331-01"
+	sampled := strconv.Itoa(len(arrivals) / 2) // the key of its arrival
+	run := strconv.FormatInt(time.Now().UnixNano(), 36)
+	topics := []string{"arrivals-" + run, "predictions-" + run, "dead-letters-" + run}
+	makeTopics(t, broker, topics...)
 	endpoint, received := receive(t)
-	broker := kafka(t)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics("predictions"))
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topics[1]), kgo.ProducerLinger(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	line, err := program(t, "rivulet", "replay", "--data", data, "--limit", "1", "--out", "-").Output()
-	if err != nil {
-		t.Fatal(err)
+	var records []*kgo.Record
+	for k, line := range arrivals {
+		r := &kgo.Record{Topic: topics[0], Key: []byte(strconv.Itoa(k)), Value: []byte(line)}
+		if string(r.Key) == sampled {
+			r.Headers = []kgo.RecordHeader{{Key: "traceparent", Value: []byte(traceparent)}}
+		}
+		records = append(records, r)
 	}
-	if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "arrivals", Key: []byte("new"), Value: line,
-		Headers: []kgo.RecordHeader{{Key: "traceparent", Value: []byte(traceparent)}}}).FirstErr(); err != nil {
+	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	start(t, program(t, "consumer", "--kafka.brokers", broker, "--artifact", artifact, "--http.listen", "",
-		"--traces.endpoint", endpoint))
+		"--kafka.group", run, "--kafka.topics.arrivals", topics[0], "--kafka.topics.predictions", topics[1],
+		"--kafka.topics.dead_letters", topics[2], "--traces.endpoint", endpoint))
 
-	fetches := client.PollFetches(t.Context())
-	if fetches.NumRecords() != 1 || !slices.ContainsFunc(fetches.Records()[0].Headers, func(h kgo.RecordHeader) bool {
-		return h.Key == "traceparent" && string(h.Value) == traceparent
-	}) {
-		t.Errorf("%d predictions, want one with the arrival's trace", fetches.NumRecords())
+	for answered := 0; answered < len(arrivals); {
+		client.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
+			answered++
+			traced := slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool {
+				return h.Key == "traceparent" && string(h.Value) == traceparent
+			})
+			if traced != (string(r.Key) == sampled) {
+				t.Errorf("the prediction of arrival %s carries the trace: %v", r.Key, traced)
+			}
+		})
 	}
 	for begun := time.Now(); received.SpanCount() == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Since(begun) > time.Minute {
@@ -217,6 +283,9 @@ func TestTheCollectorTakesTheSpans(t *testing.T) {
 	if len(all) != len(stages)+1 || end != batch.EndTimestamp() {
 		t.Errorf("%d spans, %d of stages, which end at %v, and the batch at %v", len(all), len(stages), end,
 			batch.EndTimestamp())
+	}
+	if n, _ := batch.Attributes().Get("messaging.batch.message_count"); n.Int() != int64(len(arrivals)) {
+		t.Errorf("the batch has %d arrivals, want %d", n.Int(), len(arrivals))
 	}
 	if batch.Kind() != ptrace.SpanKindConsumer || batch.Links().Len() != 1 ||
 		batch.Links().At(0).TraceID().String() != traceID {

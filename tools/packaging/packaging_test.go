@@ -125,6 +125,8 @@ func TestObjects(t *testing.T) {
 			"consumer.tolerations": []any{map[string]any{"key": "stream", "operator": "Exists"}},
 			"imagePullSecrets":     []any{map[string]any{"name": "registry"}}, "refresh.enabled": true,
 			"data.existingClaim": "graph", "data.storageClass": "fast"}),
+		"M as a file":            set(everything(t), cached),
+		"M as a file of a claim": set(set(everything(t), cached), map[string]any{"cache.existingClaim": "rows"}),
 		"serve behind a proxy": set(chartutil.Values{}, map[string]any{"serve.enabled": true, "consumer.enabled": false,
 			"serve.settings.serve.open": true, "networkPolicy.enabled": false, "podDisruptionBudget.enabled": false}),
 	} {
@@ -241,6 +243,9 @@ func TestLint(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for want, values := range map[string]chartutil.Values{
 		"serve wants TLS and a token": set(chartutil.Values{}, map[string]any{"serve.enabled": true}),
+		"cache.directory is /a and /b": set(chartutil.Values{}, map[string]any{"consumer.pipelines": map[string]any{
+			"orders": map[string]any{"cache": map[string]any{"directory": "/a"}},
+			"users":  map[string]any{"cache": map[string]any{"directory": "/b"}}}}),
 		"redis.password_file has no key": set(chartutil.Values{}, map[string]any{
 			"secrets": map[string]any{"redis.password_file": map[string]any{"name": "redis"}}}),
 	} {
@@ -329,5 +334,42 @@ func TestPipelines(t *testing.T) {
 	if _, err := render(set(everything(t), map[string]any{
 		"consumer.pipelines": map[string]any{"rivulet": map[string]any{}}})); err == nil {
 		t.Error("a stream takes the file of all settings")
+	}
+}
+
+// cached are settings of an artifact in a bucket whose M is a file.
+var cached = map[string]any{"settings.artifact": "s3://models/next", "settings.cache.directory": "/var/cache/rivulet",
+	"cache.sizeLimit": "1Gi"}
+
+// The programs that serve have a volume at cache.directory, of the pod or of a claim; the trainer and pods without that
+// setting have none. A stream's own setting counts, too.
+func TestCache(t *testing.T) {
+	const mount = "- {name: cache, mountPath: /var/cache/rivulet}\n"
+	ofStream := map[string]any{"orders": map[string]any{"artifact": "s3://models/orders",
+		"cache": map[string]any{"directory": "/var/cache/rivulet"}}}
+	for name, c := range map[string]struct {
+		values chartutil.Values
+		volume string
+		files  []string
+	}{
+		"none": {everything(t), "", nil},
+		"of the pod": {set(everything(t), cached), "emptyDir: {sizeLimit: 1Gi}\n",
+			[]string{"consumer.yaml", "page.yaml", "serve.yaml"}},
+		"of a claim": {set(set(everything(t), cached), map[string]any{"cache.existingClaim": "rows"}),
+			"persistentVolumeClaim: {claimName: rows}\n", []string{"consumer.yaml", "page.yaml", "serve.yaml"}},
+		"of a stream": {set(everything(t), map[string]any{"consumer.pipelines": ofStream}), "emptyDir: {}\n",
+			[]string{"consumer.yaml"}},
+	} {
+		files, err := render(c.values)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for file, text := range files {
+			want := slices.Contains(c.files, file)
+			has := strings.Contains(text, "- name: cache\n") && strings.Contains(text, c.volume) && strings.Contains(text, mount)
+			if has != want || !want && strings.Contains(text, "name: cache") {
+				t.Errorf("%s: %s has the volume: %v, want %v:\n%s", name, file, has, want, text)
+			}
+		}
 	}
 }
