@@ -37,6 +37,7 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		"micro F1 on the test nodes, each arriving alone: ") {
 		t.Errorf("train says %s", text)
 	}
+	expect.Same(t, false, hasMap(model), "whether there is a map of several labels")
 	for _, column := range []string{"node micro F1", "mAP %", "S->S"} {
 		if text := run(t, "eval --costs=false --seeds 0,1 --data "+dir); !strings.Contains(text, column) ||
 			strings.Contains(text, "as Whole %") {

@@ -70,10 +70,12 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 // train ends with what counts: what is served beside the whole graph. --table prints all settings.
 func TestTrainPrints(t *testing.T) {
 	for _, table := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "artifact")
 		out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12",
-			"--costs=false",
-			"--propagate=false", fmt.Sprintf("--table=%t", table), "--out", filepath.Join(t.TempDir(), "artifact"))
+			"--costs=false", fmt.Sprintf("--map=%t", table),
+			"--propagate=false", fmt.Sprintf("--table=%t", table), "--out", dir)
 		expect.OK(t, err)
+		expect.Same(t, table, hasMap(dir), "whether there is a map with --map=%t", table)
 		counts := regexp.MustCompile(
 			`each arriving alone, [5-9]\d\.\d% right on 12 synthetic nodes, [5-9]\d\.\d% on the whole graph of \d+; ` +
 				`[5-9]\d\.\d% of the answers are the same`)
@@ -81,6 +83,12 @@ func TestTrainPrints(t *testing.T) {
 			t.Errorf("--table=%t:\n%s", table, out)
 		}
 	}
+}
+
+// hasMap reports whether an artifact's directory has the map of S.
+func hasMap(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "map.safetensors"))
+	return err == nil
 }
 
 // train --json prints one object with the agreed keys, and nothing else.
@@ -94,6 +102,7 @@ func TestTrainJSON(t *testing.T) {
 	if err := decoder.Decode(&got); err != nil || decoder.More() {
 		t.Fatalf("not one JSON object (%v):\n%s", err, out)
 	}
+	expect.Same(t, true, hasMap(dir), "whether there is a map without --map")
 	if got["artifact"] != dir || got["seconds"].(float64) <= 0 || got["peak_bytes"].(float64) <= 0 {
 		t.Errorf("artifact %v, seconds %v, peak_bytes %v", got["artifact"], got["seconds"], got["peak_bytes"])
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/lab/mcond"
@@ -54,6 +55,7 @@ func newLearned(l *methods.Course) *learnedRun {
 
 func trainCommand() *cobra.Command {
 	o := trainer.Defaults()
+	o.Map = true // where the task has one
 	var out string
 	var asJSON, table bool
 	cmd := &cobra.Command{
@@ -142,6 +144,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		return nil, err
 	}
 	collectForSize()
+	o.Map = o.Map && (d.Task == target.Classes || cmd.Flags().Changed("map")) // other tasks refuse one that is asked for
 	s, err := learn.settings(d, []string{o.Method})
 	if err == nil && s.Search != nil && o.Method != methods.Learned {
 		err = fmt.Errorf("search is for method %s, not %s", methods.Learned, o.Method)
