@@ -57,8 +57,7 @@ func (p PageServer) problems() (found problems) {
 	missing := p.missing()
 	found.when(missing != "" && !p.Loopback(), "listen", p.Listen,
 		"others than this machine reach it, and it has "+missing+": set page.tls.cert_file, page.tls.key_file and "+
-			"page.token_file, "+
-			"or an address such as 127.0.0.1:9466")
+			"page.token_file, or an address such as 127.0.0.1:9466")
 	a := p.Activate
 	both, none := a.Password != "" && a.PasswordFile != "", a.Password == "" && a.PasswordFile == ""
 	found.when(both, "activate.password_file", a.PasswordFile, "activate.password is set, too")

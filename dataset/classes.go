@@ -44,8 +44,7 @@ func checkClasses(column string, labelled int, names []string) (suspects []strin
 			column, labelled, names[0], ask)
 	case 2*classes > labelled:
 		return nil, fmt.Errorf("column %s: too many classes, %d for %d labelled nodes, such as %.40q: it is a name, an id "+
-			"or a number "+
-			"to predict, and no class: %s", column, classes, labelled, names[0], ask)
+			"or a number to predict, and no class: %s", column, classes, labelled, names[0], ask)
 	case fractions != "" && classes > 10:
 		return nil, fmt.Errorf("column %s: its %d values are numbers with fractions, such as %s, and no classes: %s",
 			column, classes, fractions, ask)

@@ -93,8 +93,7 @@ func TestNamedColumns(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	want := "Features by name: plan (text, 1 missing), active (bool, 1 missing), joined (time, UTC where no zone is " +
-		"given, 1 missing), " +
-		"age (number, 1 missing), v (list of 2, 1 missing)."
+		"given, 1 missing), age (number, 1 missing), v (list of 2, 1 missing)."
 	expect.Same(t, []string{want}, d.Notes, "notes")
 }
 

@@ -57,12 +57,10 @@ func demoCommand() *cobra.Command {
 	flags.DurationVar(&o.Linger, "linger", o.Linger, "how long the first arrival of a micro-batch waits for others")
 	flags.Float64Var(&o.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them, so that they queue there; "+
 		"not given: so that the stream takes 3 s, with --grow 15 s to a minute, by the time of the training, and 0 in "+
-		"graph mode, whose batches "+
-		"are then full")
+		"graph mode, whose batches are then full")
 	flags.BoolVar(&grow, "grow", false,
 		"withhold half of the training nodes, and measure accuracy and unknown neighbours as they and the test nodes "+
-			"arrive: "+
-			"growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is "+
+			"arrive: growth off, on, and with a refresh in mid-stream; the stream waits after two thirds until the refresh is "+
 			"trained, and after three quarters until it serves")
 	flags.BoolVar(&inOrder, "prequential", false,
 		"judge the nodes in the order of their times, without services: T and S as they were, "+

@@ -62,8 +62,7 @@ const ownUsage = "a small model of an arrival's own features answers beside the 
 
 // spreadUsage is the help of --spread.
 const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, " +
-	"and " +
-	"to soft labels (S->S labels); false: on S alone"
+	"and to soft labels (S->S labels); false: on S alone"
 
 // propagateUsage is the help of --propagate.
 const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their " +

@@ -390,8 +390,7 @@ func (f *refreshFlags) once(ctx context.Context, r *refresh.Refresher) (*refresh
 	r.Graph = graph
 	o, err := r.Finish(ctx)
 	r.Log.Info("--data-out holds the graph of an earlier run: what that had left undone is done, and nothing was read; "+
-		"for newer arrivals "+
-		"give it as --data, and other directories", "data-out", f.dataOut, "left", o != nil)
+		"for newer arrivals give it as --data, and other directories", "data-out", f.dataOut, "left", o != nil)
 	return o, err
 }
 

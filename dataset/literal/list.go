@@ -20,8 +20,7 @@ var Thousands = regexp.MustCompile(`^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$|^[+-]?\d{1,3
 // ErrThousands refuses what [Thousands] matches.
 var ErrThousands = errors.New(
 	"it can be read as a number with marks between thousands, or as a list: write 1250000 for 1,250,000, or say that " +
-		"the " +
-		"column is a list (types)",
+		"the column is a list (types)",
 )
 
 // ErrShortened refuses a list that a program has shortened to its first and last numbers.

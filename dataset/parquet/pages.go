@@ -80,8 +80,7 @@ func (c *pageCheck) chunk(column *parquet.Column, meta *format.ColumnMetaData, r
 	meta.TotalCompressedSize -= in.left()
 	if c.open += c.most + c.dict; c.open > c.limits.open {
 		return fmt.Errorf("the pages of a row group that are read side by side take more than %d bytes: write smaller "+
-			"pages, "+
-			"or a column features", c.limits.open)
+			"pages, or a column features", c.limits.open)
 	}
 	if column.MaxRepetitionLevel() == 0 && c.values != rows {
 		return fmt.Errorf("%d values for %d rows", c.values, rows)

@@ -53,8 +53,7 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 		if c.list < 0 && isIndex(name) && (t.ID == "" || name != t.ID) && !slices.Contains(t.Drop, name) {
 			return c, fmt.Errorf(
 				"column %q is the row number that pandas writes, and no feature: write the table with index=False, or drop the "+
-					"column; "+
-					"if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()",
+					"column; if the index holds the ids, name it: df.rename_axis(\"id\").reset_index()",
 				name,
 			)
 		}

@@ -38,8 +38,7 @@ func NewReader(o Options) *Reader { return &Reader{o, newPlaceholder(o.Placehold
 
 // unavailable is the advice for a placeholder.
 const unavailable = "the connector sent its placeholder for an unchanged value: set REPLICA IDENTITY FULL for the " +
-	"table, or " +
-	"input.mapping.unavailable to missing"
+	"table, or input.mapping.unavailable to missing"
 
 // ErrUnavailable is the error of a field that has a placeholder in place of its value.
 var ErrUnavailable = errors.New(unavailable)

@@ -76,8 +76,7 @@ func forContentType(ct string) (codec event.Codec, why string) {
 		}
 	}
 	return nil, "names no codec: want application/json, application/x-protobuf, application/avro, one that ends in " +
-		"+json, " +
-		"+protobuf or +avro, or no header"
+		"+json, +protobuf or +avro, or no header"
 }
 
 func forMediaType(name string) event.Codec {

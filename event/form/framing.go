@@ -22,8 +22,7 @@ var framings = []framing{
 	{"\x00\x00\x00\x00\x00", 9,
 		"a 0 and an id of eight bytes, as Apicurio's serializers write by default: set apicurio.registry.use-id to " +
 			"contentId and apicurio.registry.id-handler to Apicurio's Legacy4ByteIdHandler (its option as-confluent), and " +
-			"registry.urls to " +
-			"its address with /apis/ccompat/v7"},
+			"registry.urls to its address with /apis/ccompat/v7"},
 	{"\x00", confluentHead, "a 0 and the id of a schema, the Confluent wire format: set registry.urls and leave the " +
 		"content-type out"},
 	{"\x01", 17, "a 1 and a schema's GUID before the value, which is not read: use Confluent's prefix of an id, or its " +
@@ -32,8 +31,7 @@ var framings = []framing{
 	{"\x03\x05", 18, "the framing of AWS Glue's registry, with compression, which is not asked: use Confluent's " +
 		"serializer, or JSON"},
 	{"\xc3\x01", 10, "Avro's single-object encoding, whose schema is named by a fingerprint: use Confluent's " +
-		"serializer and registry.urls, or " +
-		"plain Avro of schema/arrival.avsc"},
+		"serializer and registry.urls, or plain Avro of schema/arrival.avsc"},
 	{"Obj\x01", 4, "an Avro object container file: send each of its records by itself"},
 	{"PAR1", 4, "a Parquet file: send each of its rows by itself"},
 	{"\x1f\x8b", 10, "compressed with gzip by the producer itself: use Kafka's compression.type, which readers undo"},

@@ -68,8 +68,7 @@ func (r redisServer) advice(err error) string {
 	switch {
 	case errors.Is(err, mapping.ErrEvicts):
 		return "set it to noeviction (maxmemory-policy in redis.conf, CONFIG SET, or the parameters of a managed " +
-			"service), or use another " +
-			"Redis: one that is a cache would lose rows without a word"
+			"service), or use another Redis: one that is a cache would lose rows without a word"
 	case has("WRONGTYPE"):
 		return "another program has written this key: remove the version (trainer prune) and publish the artifact again"
 	case errors.Is(err, mapping.ErrDamaged):

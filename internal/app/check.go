@@ -236,8 +236,7 @@ func checkEdges(ctx context.Context, cfg config.Consumer) check.Result {
 	defer cancel()
 	near, far, read, err := sampleEdges(ctx, cfg)
 	const do = "give an edge the key of its arrival's record, and let producers of both choose the partition in the " +
-		"same way; " +
-		"or let the consumers do so: repartition.edges"
+		"same way; or let the consumers do so: repartition.edges"
 	switch {
 	case err != nil:
 		r.State, r.Found, r.Do = check.Failed, err.Error(), "look at the checks of Kafka above"

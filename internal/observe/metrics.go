@@ -142,8 +142,7 @@ func newMetrics(opts Options, health *health) *metrics {
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
 			"Edges whose weight, direction or type was read as another one: ignored (the artifact's edges have none) and "+
-				"missing ("+
-				"the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, "+
+				"missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, "+
 				"direction and type (the artifact's edges have none) as one without; unknown_type (the artifact's edges have "+
 				"none of this name, or the arrival gives none) as an edge to an unknown neighbour.", "reading"),
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",

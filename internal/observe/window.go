@@ -27,8 +27,7 @@ func newWindows(f promauto.Factory) *windows {
 	w := &windows{
 		waiting: f.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "edge_wait_records",
 			Help: "Arrivals and edges of their own that wait for each other (attach.wait), by kind; kept: arrivals that a " +
-				"later " +
-				"edge can update (attach.update)."}, []string{"kind"}),
+				"later edge can update (attach.update)."}, []string{"kind"}),
 		bytes: f.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "edge_wait_bytes",
 			Help: "Bytes of the records between those that wait or are kept and the last ones that were read."}),
 		left: f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "edge_wait_arrivals_total",

@@ -36,8 +36,7 @@ func (r *Refresher) belong(g *kafka.ReaderGroup) (kafka.Offsets, error) {
 	state := &r.Graph.State
 	if state.Topic != "" && state.Topic != r.Arrivals.Topic {
 		return nil, fmt.Errorf("%s has the arrivals of topic %s, and --from names %s: give that topic, or the data set "+
-			"without arrivals "+
-			"and other directories", r.graphName(), state.Topic, r.Arrivals.Topic)
+			"without arrivals and other directories", r.graphName(), state.Topic, r.Arrivals.Topic)
 	}
 	have := state.offsets()
 	for _, at := range ascending(g.Offsets) {

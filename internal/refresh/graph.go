@@ -181,8 +181,7 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 			return nil, fmt.Errorf("the graph in %s began with a data set of fingerprint %s, and the one that is given now "+
 				"(%s) has %s: "+
 				"their arrivals and offsets do not belong together; give the data set that it began with (with an engine as "+
-				"then: in memory, or "+
-				"by stages from tables), or another directory for graphs",
+				"then: in memory, or by stages from tables), or another directory for graphs",
 				dir, s.Base, orUnnamed(g.Dir), g.State.Base)
 		case s.Round > newest.Round || (s.Round == newest.Round && at != "" && dir > at):
 			newest, at = *s, dir

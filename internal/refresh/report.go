@@ -46,8 +46,7 @@ func (o *Report) left() string {
 		return "nothing was stored, published or committed; the next refresh begins where this one did"
 	case o.Data == "" && !o.Published:
 		return fmt.Sprintf("the artifact is in %s, the graph with its arrivals was not stored, and nothing was published "+
-			"or committed; "+
-			"the next refresh reads the same arrivals again", o.Artifact)
+			"or committed; the next refresh reads the same arrivals again", o.Artifact)
 	}
 	graph, published, next := "the graph with its arrivals was not stored", "it is not published",
 		"reads the same arrivals again"

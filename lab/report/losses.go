@@ -18,8 +18,7 @@ func (p *Page) losses() section {
 		return s
 	}
 	s.Text = []string{fmt.Sprintf("One run, seed %d, N' = %d. S and M are trained in turn, each with steps of its own; "+
-		"the relay's weights are drawn anew in "+
-		"every outer round, which is why losses jump.", l.Seed, l.SyntheticNodes)}
+		"the relay's weights are drawn anew in every outer round, which is why losses jump.", l.Seed, l.SyntheticNodes)}
 	lines := [][]lossLine{{{"L_gra", l.Gra, 0}, {"L_str", l.Str, 1}}, {{"L_tra", l.Tra, 2}, {"L_ind", l.Ind, 3}}}
 	g := group{}
 	for k, on := range []string{"S", "M"} {

@@ -117,8 +117,7 @@ func Parse(serial, content, text string) (p Publication, err error) {
 func (m *Meta) CheckLayout() error {
 	if m.Layout != layout {
 		return fmt.Errorf("it was published by an older build (meta.layout is %d, this build serves %d): publish the "+
-			"artifact "+
-			"again under another version", m.Layout, layout)
+			"artifact again under another version", m.Layout, layout)
 	}
 	return nil
 }

@@ -228,8 +228,7 @@ func (s *growing) checkTakeover(joined int, published string) {
 		s.t.Error("an edge of some kind never came")
 	}
 	s.t.Logf("%d arrivals in %d batches: %d by the first version, %d by the second, of whose edges to arrivals %d are "+
-		"to nodes of T by now, "+
-		"%d to arrivals with rows, %d to arrivals that stayed with the first",
+		"to nodes of T by now, %d to arrivals with rows, %d to arrivals that stayed with the first",
 		len(s.sent), len(batches), len(before.answered), len(after.answered), counts.joined, counts.attached, counts.stayed)
 }
 

@@ -49,8 +49,7 @@ func detailsOf(tables []*stage.InPlace) string {
 			fmt.Sprintf("SELECT concat('%d types ', to_json(array(%s))) AS s FROM %s", k, strings.Join(types, ", "),
 				schemaOf(t.Path)),
 			fmt.Sprintf("SELECT concat_ws(' ', '%d', 'file', CAST(m AS STRING), CAST(count(*) AS STRING), base64(CAST(f AS "+
-				"BINARY))) AS s "+
-				"FROM (SELECT _metadata.file_path AS f, %s AS m FROM %s) GROUP BY f, m", k, mark, table(t.Path)))
+				"BINARY))) AS s FROM (SELECT _metadata.file_path AS f, %s AS m FROM %s) GROUP BY f, m", k, mark, table(t.Path)))
 	}
 	return strings.Join(parts, "\nUNION ALL ")
 }
