@@ -39,8 +39,8 @@ func TestLabelsOnRealGraphs(t *testing.T) {
 			seeds uint64
 			most  float64
 		}{"sgc": {realSeeds(5), 0.5}, "gcn": {realSeeds(2), 1}} {
-			if model == "gcn" && set.name != "cora" {
-				continue
+			if model == "gcn" && (set.name != "cora" || c.seeds == 1) {
+				continue // a minute of training
 			}
 			var scores [3]map[string][]float64 // micro F1, mAP, calibration error by setting
 			for k := range scores {
