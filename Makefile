@@ -22,7 +22,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive workers test stress race lint fmt fuzz bench benchcheck browser collector integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
+.PHONY: help build archive snapshot workers test stress race lint fmt fuzz bench benchcheck browser collector integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,11 @@ archive: ## the three programs for this GOOS and GOARCH, with LICENSE and the no
 	  CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $$dir/ ./cmd/consumer ./cmd/trainer ./cmd/rivulet; \
 	  cp LICENSE $$dir/; tools/notices.sh >$$dir/THIRD_PARTY_NOTICES; \
 	  tar -czf $$dir.tar.gz -C out $${dir#out/}; echo $$dir.tar.gz
+
+snapshot: ## a release as .goreleaser.yaml has it, in out/dist, without publishing and images; its packages are tried. It wants help2man
+	$(GO) run github.com/goreleaser/goreleaser/v2@$$(cd tools/packaging && $(GO) list -m -f '{{.Version}}' github.com/goreleaser/goreleaser/v2) \
+	  release --snapshot --clean
+	cd tools/packaging && RIVULET_TEST_DIST=$(CURDIR)/out/dist $(GO) test -count=1 -v -run TestSnapshot .
 
 workers: ## what trainer train --engine spark sends to Spark's machines, beside the programs in bin/
 	@for arch in amd64 arm64; do \
@@ -155,7 +160,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) processors
 	$(MAKE) python examples
 	$(MAKE) browser MINUTES=30
-	$(MAKE) registry spark collector
+	$(MAKE) registry spark collector snapshot
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m
