@@ -136,7 +136,8 @@ func requireContents(t *testing.T, bill string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own := of.Metadata.Component; of.BOMFormat != "CycloneDX" || own.Name != "rivulet" || !version.MatchString(own.Version) {
+	if own := of.Metadata.Component; of.BOMFormat != "CycloneDX" || own.Name != "rivulet" ||
+		!version.MatchString(own.Version) {
 		t.Errorf("%s is a %s of %+v", bill, of.BOMFormat, own)
 	}
 	for _, module := range []string{"github.com/spf13/cobra", "github.com/redis/go-redis/v9", "std"} {
