@@ -143,7 +143,7 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// ServingFiles returns the files that [ReadServing] reads beside the manifest: those of S and the models, without M.
+// ServingFiles returns the names of the files that [ReadServing] reads: S and the models, but not M or the manifest.
 func (m *Manifest) ServingFiles() []string {
 	return slices.DeleteFunc(append(requiredFiles(m), optionalFiles...), func(name string) bool {
 		_, listed := m.Files[name]

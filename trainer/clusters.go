@@ -204,7 +204,7 @@ func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress
 	}
 	var best *clusterGraph
 	wanted := -1.0
-	for _, weight := range []float64{c.options.Indicators, max(c.options.Indicators, 0.3)} {
+	for _, weight := range slices.Compact([]float64{c.options.Indicators, max(c.options.Indicators, 0.3)}) {
 		t, with := *c.task, *c.clusterMethod
 		t.options.Indicators, with.task = weight, &t
 		out, err := with.make(ctx, []infer.Model{small.Model}, what, progress)

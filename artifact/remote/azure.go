@@ -54,11 +54,11 @@ func (a *azureLogin) RoundTrip(req *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(req)
 }
 
-// storage is what tokens for Azure's storage are asked for.
+// storage is the resource that a token must be valid for: Azure's storage.
 const storage = "https://storage.azure.com/"
 
-// azureTokens are those of an application, by its secret or by the token that Kubernetes writes for it (workload
-// identity), or else of the machine's identity.
+// azureTokens returns the source of tokens. An application has a secret, or the token that Kubernetes writes for it
+// (workload identity). Where the environment names neither, the machine has an identity.
 func azureTokens() oauth2.TokenSource {
 	id, file, secret := os.Getenv("AZURE_CLIENT_ID"), os.Getenv("AZURE_FEDERATED_TOKEN_FILE"),
 		os.Getenv("AZURE_CLIENT_SECRET")
