@@ -25,18 +25,26 @@ const maxManifestBytes = 16 << 20
 // is in two of them.
 func Read(dir string) (*Bundle, error) { return readDir(dir, read) }
 
+// openDir opens the directory of an artifact, which the caller closes, and reads its manifest.
+func openDir(dir string) (root *os.Root, manifest *Manifest, err error) {
+	if root, err = os.OpenRoot(dir); err != nil { // no name in a manifest leads out of it
+		return nil, nil, err
+	}
+	if manifest, err = readManifest(root); err != nil {
+		_ = root.Close()
+		return nil, nil, err
+	}
+	return root, manifest, nil
+}
+
 // readDir opens the directory of an artifact, reads its manifest, and has read do the rest.
 func readDir(dir string, read func(root *os.Root, manifest *Manifest) (*Bundle, error)) (*Bundle, error) {
 	b, err := func() (*Bundle, error) {
-		root, err := os.OpenRoot(dir) // no name in a manifest leads out of it
+		root, manifest, err := openDir(dir)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = root.Close() }()
-		manifest, err := readManifest(root)
-		if err != nil {
-			return nil, err
-		}
 		return read(root, manifest)
 	}()
 	if err != nil {
@@ -124,15 +132,11 @@ func readOptional(dir, name string) (*Bundle, error) {
 }
 
 func openPart(dir, name string) (*Bundle, error) {
-	root, err := os.OpenRoot(dir)
+	root, manifest, err := openDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	manifest, err := readManifest(root)
-	if err != nil {
-		return nil, err
-	}
 	listed, ok := manifest.Files[name]
 	if !ok {
 		return nil, fmt.Errorf("%s: the artifact has none", name)

@@ -138,8 +138,8 @@ type labelFitter interface {
 	fitLabels(ctx context.Context, name string, progress Progress) (*search.Result, error)
 }
 
-// teaching is a condensed graph that has what S teaches an SGC by.
-type teaching interface {
+// spreader is a condensed graph that measures how T's labelled nodes lie around S, by which S teaches an SGC.
+type spreader interface {
 	spread(ctx context.Context, progress Progress) (*artifact.Spread, error)
 }
 

@@ -121,7 +121,7 @@ func TestStagedSpread(t *testing.T) {
 	expect.OK(t, err)
 	r, err := k.condense(t.Context(), Silent{})
 	expect.OK(t, err)
-	usual, err := r.served.(teaching).spread(t.Context(), Silent{})
+	usual, err := r.served.(spreader).spread(t.Context(), Silent{})
 	expect.OK(t, err)
 	want := taught(t, d, o, usual)
 	original := d.Original()
@@ -157,7 +157,7 @@ func TestStagedSpreadOfDenseFeatures(t *testing.T) {
 	if !slices.Equal(c.rows.Data, exact.Take(c.around()).Data) || len(c.original.IDs) >= len(d.Original().IDs) {
 		t.Errorf("%d nodes in the subgraph: rows are not those of all of T", len(c.original.IDs))
 	}
-	got, err := r.served.(teaching).spread(t.Context(), Silent{})
+	got, err := r.served.(spreader).spread(t.Context(), Silent{})
 	expect.OK(t, err)
 	if got.Factor.Cols != d.X.Cols() || got.Means.Rows != s.subgraph.nodes || got.Soft.Cols != len(d.Classes) {
 		t.Errorf("a spread of %d columns around %d means, soft labels of %d classes", got.Factor.Cols, got.Means.Rows,

@@ -220,7 +220,7 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 	}
 	if t.options.Spread {
 		var err error
-		if b.Spread, err = r.served.(teaching).spread(ctx, progress); err != nil {
+		if b.Spread, err = r.served.(spreader).spread(ctx, progress); err != nil {
 			return nil, err
 		}
 	}

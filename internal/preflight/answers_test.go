@@ -135,7 +135,7 @@ func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	}
 }
 
-// Models whose layers are not those of gcn and sage answer on the consumers' path, too.
+// GIN and SIGN answer on the consumers' path as the trainer does.
 func TestConsumersAnswerByGINAndSIGN(t *testing.T) {
 	for _, model := range []string{"gin", "sign"} {
 		o := options()

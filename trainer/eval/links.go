@@ -112,8 +112,8 @@ func (l *Links) spreads() []*Spread {
 }
 
 // linkScores are the names of [Links.spreads] in tables of text and of CSV.
-var linkScores = [][2]string{{"MRR %", "mrr"}, {"hits@1 %", "hits_1"}, {"hits@10 %", "hits_10"},
-	{"hits@50 %", "hits_50"},
+var linkScores = [][2]string{
+	{"MRR %", "mrr"}, {"hits@1 %", "hits_1"}, {"hits@10 %", "hits_10"}, {"hits@50 %", "hits_50"},
 	{"popularity MRR %", "popularity_mrr"}, {"Adamic-Adar MRR %", "adamic_adar_mrr"}}
 
 // joinedLinks are the scores over seeds.

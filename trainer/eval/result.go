@@ -143,9 +143,8 @@ func (r *Result) Score() (score Spread, name string) {
 func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
 	if r.Links != nil {
 		return fmt.Sprintf("a tenth of the edges of test nodes, each arriving alone, was held out: MRR %.2f%%, hits@10 "+
-			"%.1f%% on "+
-			"%d synthetic nodes, %.2f%% and %.1f%% on the whole graph of %d; by popularity MRR %.2f%%, by common neighbours "+
-			"(Adamic-Adar) %.2f%%", r.Links.MRR.Mean, r.Links.Hits10.Mean, synthetic, whole.Links.MRR.Mean,
+			"%.1f%% on %d synthetic nodes, %.2f%% and %.1f%% on the whole graph of %d; by popularity MRR %.2f%%, by common "+
+			"neighbours (Adamic-Adar) %.2f%%", r.Links.MRR.Mean, r.Links.Hits10.Mean, synthetic, whole.Links.MRR.Mean,
 			whole.Links.Hits10.Mean, nodes, r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean)
 	}
 	if r.Labels != nil {

@@ -15,8 +15,8 @@ type Version interface {
 	Predictor
 	// Rows sets rows[i] to the row of ids[i], the zero row for an unknown id.
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
-	// Attach attaches arrivals by the rows of their neighbours, with the relations of the edges to these where edges
-	// have relations; weights are those of the edges.
+	// Attach attaches arrivals by the rows of their neighbours. Rows carry the relations of the edges, where edges have
+	// relations; weights[i][j] is the weight of the edge from arrival i to its neighbour j, and nil means that all are 1.
 	Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32)
 }
 

@@ -29,8 +29,8 @@ import (
 // features alone is 17.9, 20.8 and 24.6% with 32, 64 and 128 coordinates.
 const Rank = 128
 
-// NodesOf returns the size of S for a T of n nodes. Messages of as many coordinates as embeddings have need more
-// synthetic nodes than those of a few classes.
+// NodesOf returns the size of S for a T of n nodes. A message has as many coordinates as an embedding here, and needs
+// more synthetic nodes than a message with one coordinate for each of a few classes.
 func NodesOf(n int) int { return min(mostNodes, max(1, n/5)) }
 
 // Entries returns the most entries of a row of M, given those of another task: a task of links has twice as many.
