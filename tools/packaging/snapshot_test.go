@@ -36,8 +36,8 @@ func TestSnapshot(t *testing.T) {
 		root := t.TempDir()
 		unpack(t, archive, root)
 		dir := filepath.Join(root, strings.TrimSuffix(filepath.Base(archive), ".tar.gz"))
-		requireFiles(t, dir, "LICENSE", "README.md", "CHANGELOG.md", "THIRD_PARTY_NOTICES", "consumer.yaml", "alerts.yaml",
-			"redis.acl")
+		requireFiles(t, dir, "LICENSE", "README.md", "CHANGELOG.md", "THIRD_PARTY_NOTICES", "deploy/consumer.yaml",
+			"deploy/alerts.yaml", "deploy/redis.acl")
 		for _, program := range programs {
 			requireFiles(t, dir, program, "man/"+program+".1.gz", "completions/"+program+".bash",
 				"completions/"+program+".zsh", "completions/"+program+".fish")
