@@ -57,10 +57,10 @@
 // bytes that changed, buckets that were exchanged, and buckets of another publication. The marker has the sum of the
 // XXH64 of all buckets ([GroupedRows.Seal]), which [Redis.Load] compares.
 //
-// A reader keeps where pages end, four bytes a page, and reads a page by
-// GETRANGE: one command, which finds the few keys of buckets in the processor's cache and reads one place in main
-// memory, where a row in a hash of its own bucket takes four. A bucket is written as a whole, all of them are there,
-// and two tables never share a key; so a missing one was lost, and an id that is not in its page is not in T.
+// A reader keeps where pages end, four bytes a page, and reads a page by GETRANGE: one command, which finds the few
+// keys of buckets in the processor's cache and reads one place in main memory, where a row in a hash of its own bucket
+// takes four. A bucket is written as a whole, all of them are there, and two tables never share a key; so a missing one
+// was lost, and an id that is not in its page is not in T.
 //
 // # A row as bytes
 //

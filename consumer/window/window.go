@@ -68,9 +68,9 @@ type Stats struct {
 	Left [outcomes]int
 	// Joined counts edges that an arrival has taken, Unmatched those that none has.
 	Joined, Unmatched int
-	// Kept is the number of arrivals that are kept for later edges now. Released counts the arrivals that are not kept any
-	// more, by reason.
-	// Late counts the edges that came while their arrival was kept, Revisions the revisions that have left.
+	// Kept is the number of arrivals that are kept for later edges now. Released counts the arrivals that are not kept
+	// any more, by reason. Late counts the edges that came while their arrival was kept, Revisions the revisions that
+	// have left.
 	Kept            int
 	Released        [reasons]int
 	Late, Revisions int

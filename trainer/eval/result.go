@@ -68,11 +68,10 @@ type Result struct {
 	MsPerBatchNear float64 `json:"ms_per_batch_neighbourhood,omitempty"`
 	PropagationMs  float64 `json:"propagation_ms_per_batch,omitempty"`
 	// InferenceBytes is the result of [Memory]: without anything for T's nodes where the model is on S, and without T's
-	// own tables where it is frozen on T. HeldBytes
-	// is M besides, as a consumer holds it in memory with its ids, StoredBytes M as Redis holds it; both 0 if they
-	// were not measured. For T's own tables (frozen on T) they are the ids as held with M plus the tables, and the
-	// bytes of ids and tables alone, as there is no form of them in Redis. KeptBytes is the least for either: eight
-	// bytes an entry of M, or the tables.
+	// own tables where it is frozen on T. HeldBytes is M besides, as a consumer holds it in memory with its ids,
+	// StoredBytes M as Redis holds it; both 0 if they were not measured. For T's own tables (frozen on T) they are the
+	// ids as held with M plus the tables, and the bytes of ids and tables alone, as there is no form of them in Redis.
+	// KeptBytes is the least for either: eight bytes an entry of M, or the tables.
 	InferenceBytes int64 `json:"inference_bytes"`
 	HeldBytes      int64 `json:"held_bytes,omitempty"`
 	StoredBytes    int64 `json:"stored_bytes,omitempty"`

@@ -110,8 +110,8 @@ func summing(a *architecture.Architecture) bool {
 
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X), Self =
 // pre(X), Hop = P. labels (N) are −1 where unknown. If few nodes have a label, the problem has only the nodes that a
-// labelled one depends on: it is smaller and has the same solution.
-// Where edges have relations adj is [P_1 | … | P_R], which is Hop, and Self = [X, P_1 X, …, P_R X].
+// labelled one depends on: it is smaller and has the same solution. Where edges have relations adj is [P_1 | … | P_R],
+// which is Hop, and Self = [X, P_1 X, …, P_R X].
 func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
 	arch := s.architecture()
 	if arch.Relational() {

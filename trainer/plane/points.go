@@ -17,9 +17,8 @@ const (
 )
 
 // read returns the last table that an arrival reads, a row for each synthetic node: of edges with weights the mean over
-// the tables of their bins. On the shared sets nearest
-// neighbours by it are of one class more often (0.994, 0.84 and 0.92 of them) than by X', ÂX' or Â²X' (at most 0.31,
-// 0.48 and 0.80), and the dictionary of growth is no better.
+// the tables of their bins. On the shared sets nearest neighbours by it are of one class more often (0.994, 0.84 and
+// 0.92 of them) than by X', ÂX' or Â²X' (at most 0.31, 0.48 and 0.80), and the dictionary of growth is no better.
 func read(b *artifact.Bundle) *graph.Dense {
 	for _, m := range b.Models {
 		if m.Name == b.Manifest.DefaultModel && m.Tables != nil {

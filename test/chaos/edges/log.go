@@ -37,8 +37,8 @@ const (
 type Outcome int
 
 // The outcomes. Open: the log ends first. Complete: the arrival has edge_count edges. Late: a record's timestamp ends
-// the wait. Superseded: the id arrives again, or is to be forgotten.
-// Revised: the arrival was predicted before, and is predicted again.
+// the wait. Superseded: the id arrives again, or is to be forgotten. Revised: the arrival was predicted before, and is
+// predicted again.
 const (
 	Open Outcome = iota
 	Complete

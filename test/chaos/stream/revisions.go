@@ -80,8 +80,7 @@ func (c *revisions) String() string {
 }
 
 // judgeRevisions compares the revisions that were read with those of the log. Wherever the partition was idle, the last
-// one has all edges. At least once, some may be read again, up
-// to most; exactly once, only those of records that were.
+// one has all edges. At least once, some may be read again, up to most; exactly once, only those of records that were.
 func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revisions, violations []string) {
 	violated := func(of answerKey, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: revision %d of %v %s", s.Kind, of.number, of.at,
