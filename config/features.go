@@ -30,6 +30,12 @@ func (f Features) problems() (found problems) {
 	for _, p := range values {
 		found.when(p.Value == "", p.Key, "", "must not be empty if features.from is feast")
 	}
+	for _, name := range f.Feast.Features {
+		view, feature, _ := strings.Cut(name, ":")
+		found.when(view == "" || feature == "", "feast.features", name, "must be view:feature, such as users:age")
+	}
+	found.when(f.Format == "float32" && len(f.Feast.Features) > 1, "feast.features", strings.Join(f.Feast.Features, ","),
+		"must be one feature, a list of numbers, with features.format float32; with json features have names")
 	return found
 }
 

@@ -374,6 +374,27 @@ func TestProblemsOfAttach(t *testing.T) {
 	}
 }
 
+// Settings of Feast that could read no feature are refused before anything is connected to.
+func TestProblemsOfFeast(t *testing.T) {
+	for text, want := range map[string]string{
+		`project: p, join_key: k, features: ["v:a", "b"]`:              `features.feast.features is "b"`,
+		`project: p, join_key: k, features: [":a"]`:                    "must be view:feature",
+		`project: p, join_key: k, features: ["v:a", "v:b"]`:            "must be one feature",
+		`join_key: k, features: ["v:a"]`:                               "features.feast.project",
+		`project: p, join_key: k, features: ["v:a"], join_type: float`: "features.feast.join_type",
+		`project: p, join_key: k, features: ["v:a"]`:                   "",
+	} {
+		_, err := Load[Consumer](sources(t, "features: {from: feast, feast: {"+text+"}}", nil))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := Load[Consumer](sources(t, `features: {from: feast, format: json, feast: {project: p, join_key: k, features: [v:a,
+  "v:b"]}}`, nil)); err != nil {
+		t.Errorf("two features by name: %v", err)
+	}
+}
+
 // ${NAME} in a file is refused with the variable that does what was meant, also in a list, and for a password.
 func TestNothingIsExpandedInAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rivulet.yaml")

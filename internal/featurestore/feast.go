@@ -123,13 +123,13 @@ func (f *Feast) portion(ctx context.Context, ids []string, into []*event.Feature
 		if err != nil && !otherType(err) {
 			return err
 		}
-		faults[i] = f.decode(values, err, into[i])
+		faults[i] = f.decode(ids[i], values, err, into[i])
 	}
 	return nil
 }
 
 // decode reads the values of one id, or names their fault.
-func (f *Feast) decode(values []any, err error, into *event.Features) *event.FieldError {
+func (f *Feast) decode(id string, values []any, err error, into *event.Features) *event.FieldError {
 	list, found := fields.TakeNamed(into), 0
 	for k := 0; err == nil && k < len(values); k++ {
 		field := list.AddText(f.names[k])
@@ -143,7 +143,8 @@ func (f *Feast) decode(values []any, err error, into *event.Features) *event.Fie
 	}
 	if err == nil && found == 0 {
 		return &event.FieldError{Reason: event.ReasonFeaturesAbsent, Field: "features",
-			Detail: fmt.Sprintf("the record brings none, and Feast's project %s has none of the id", f.o.Project)}
+			Detail: fmt.Sprintf("the record brings none, and Feast's project %s has none of %s for %s %s, a %s", f.o.Project,
+				short(strings.Join(f.o.Features, ", ")), f.o.JoinKey, short(id), f.o.JoinType)}
 	}
 	if err == nil {
 		err = fields.CheckNamedFinite(list.Fields)
