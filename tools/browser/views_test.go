@@ -162,6 +162,53 @@ func TestNothingBecomesMarkup(t *testing.T) {
 	}
 }
 
+// What is bad has its colour, from the thresholds of the alerts on; tiles and legends show the same figures.
+func TestSomebodySeesWhatIsBad(t *testing.T) {
+	for want, made := range map[string]answers{"": made("name", 3, 9), "9,000 90.0% 30.0%": made("name", 3, 9)} {
+		stream := made["stream"].(object)
+		columns, drift := stream["columns"].(object), stream["drift"].(object)
+		stream["lag"] = []object{{"partition": 0, "end": 60, "committed": 0, "lag": 60}}
+		columns["dead"] = make([]float64, 120)
+		if want != "" {
+			stream["lag"] = []object{{"partition": 0, "end": 9000, "committed": 0, "lag": 9000}}
+			columns["dead"] = columns["in"]
+			drift["unknown"], drift["distance"] = 0.9, 0.3
+		}
+		ctx := open(t, made.serve(t), desktop)
+		awaitText(t, ctx, ".facts", "at training")
+		bad := eval[string](t, ctx, `[...document.querySelectorAll("main .bad")].map((x) => x.textContent).join(" ")`)
+		if want != "" { // the share of dead letters is of the last ten seconds
+			_, bad, _ = strings.Cut(bad, " ")
+		}
+		if bad != want {
+			t.Errorf("%q has the colour of what is bad, want %q", bad, want)
+		}
+		texts := func(of string, n int) string {
+			t.Helper()
+			return eval[string](t, ctx, fmt.Sprintf(
+				`[...document.querySelectorAll(%q)].slice(0, %d).map((x) => parseFloat(x.textContent)).join(" ")`, of, n))
+		}
+		if tiles, legends := texts(".tile .figure", 5), texts(".columns .legend strong", 5); tiles != legends {
+			t.Errorf("the tiles say %s, the legends %s", tiles, legends)
+		}
+	}
+}
+
+// On a phone nothing of a version is cut off, and each figure has its column's name.
+func TestSomebodyReadsVersionsOnAPhone(t *testing.T) {
+	ctx := open(t, made("name", 3, 9).serve(t)+"?view=versions", look{width: 390, height: 844})
+	awaitText(t, ctx, "table.versions", "92.5%")
+	if wide := eval[float64](t, ctx, "document.querySelector('.scroll:has(.versions)').scrollWidth"); wide > 390 {
+		t.Errorf("the table of versions is %g pixels wide", wide)
+	}
+	for _, column := range []string{"State", "Published", "Accuracy by labels", "At training", "Held by"} {
+		if !eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll(".versions td")].some((x) =>
+			getComputedStyle(x, "::before").content.includes(x.dataset.column) && x.dataset.column === %q)`, column)) {
+			t.Errorf("no figure is called %s", column)
+		}
+	}
+}
+
 // A thousand classes and ten thousand synthetic nodes are coped with, on a narrow screen too.
 func TestLargeGraphsAreCopedWith(t *testing.T) {
 	at := made("a rather long name of something ", 1000, 10_000).serve(t)

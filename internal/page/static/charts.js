@@ -15,6 +15,7 @@ export class Chart {
     this.options = options;
     this.marks = [];
     this.data = [[], ...lines.map(() => [])];
+    this.now = lines.map(() => null);
     this.values = lines.map(() => h("strong", null, none));
     this.at = h("span", { class: "legend-time" });
     this.plot = h("div", { class: "plot" });
@@ -66,10 +67,12 @@ export class Chart {
     else if (this.u.width !== width) this.u.setSize({ width, height: this.u.height });
   }
 
-  // set shows data: seconds since 1970 and a list a line; marks are {time, letter}.
-  set(data, marks) {
+  // set shows data: seconds since 1970 and a list a line; marks are {time, letter}. now has the figure of each line that
+  // the legend shows while nothing is pointed at.
+  set(data, marks, now) {
     this.data = data;
     this.marks = marks ?? [];
+    this.now = now;
     if (this.u) this.u.setData(data);
     else this.make();
     if (this.u?.cursor.idx === null || this.u?.cursor.left < 0) this.legend(null);
@@ -79,11 +82,7 @@ export class Chart {
     const times = this.data[0];
     const last = index === null || index === undefined;
     this.lines.forEach((line, k) => {
-      const values = this.data[k + 1];
-      let value = null;
-      if (!last) value = values[index] ?? null;
-      else for (let i = values.length - 1; i >= Math.max(0, values.length - 5) && value === null; i--) value = values[i];
-      text(this.values[k], line.show(value));
+      text(this.values[k], line.show((last ? this.now[k] : this.data[k + 1][index]) ?? null));
     });
     text(this.at, last || times[index] === undefined ? "" : seconds.format(times[index] * 1000));
   }

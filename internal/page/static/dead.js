@@ -50,12 +50,13 @@ export function dead(root) {
       }
       if (names !== known) {
         chart?.destroy();
-        chart = new Chart("Dead letters by reason over time; the latest figures are in the legend",
+        chart = new Chart("Dead letters by reason over time; the figures of the latest ten seconds are in the legend",
           shown.map((r, k) => ({ label: r.name, colour: colours[k], show: (v) => count(v), dash: k % 2 ? [5, 3] : undefined })), { axis: (v) => count(v) });
         chartBox.replaceChildren(chart.element);
         known = names;
       }
-      chart.set([d.time.slice(0, -1), ...shown.map((r) => r.counts.slice(0, -1))]); // the last block is not over
+      const counts = shown.map((r) => r.counts.slice(0, -1)); // the last block is not over
+      chart.set([d.time.slice(0, -1), ...counts], [], counts.map((c) => c.at(-1)));
       reasons.replaceChildren(...[...d.reasons].sort((a, b) => b.total - a.total).map((r) => h("tr", null,
         h("th", { scope: "row" }, r.name, h("span", { class: "sub" }, words[r.name] ?? "")), h("td", { class: "number" }, count(r.total)))));
       const stamp = d.newest.map((l) => l.time + l.key + l.offset).join();

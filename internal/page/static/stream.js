@@ -38,16 +38,16 @@ export function stream(root, query, { refresh }) {
     tile("p50", "Latency, median"), tile("p99", "Latency, p99"), tile("lag", "Lag"));
 
   const perSecond = (v) => (v === null ? none : rate(v) + "/s");
-  const rates = new Chart("Arrivals, predictions and dead letters a second over time; the latest figures are in the legend", [
+  const rates = new Chart("Arrivals, predictions and dead letters a second over time; the figures of now are in the legend", [
     { label: "arrivals", colour: "--line-in", show: perSecond, fill: "--line-in-fill" },
     { label: "predictions", colour: "--line-out", show: perSecond },
     { label: "dead letters", colour: "--line-dead", show: perSecond, dash: [4, 3] },
   ], { axis: (v) => rate(v) });
-  const latency = new Chart("Latency to publish over time, median and 99th percentile; the latest figures are in the legend", [
+  const latency = new Chart("Latency to publish over time, median and 99th percentile; the figures of now are in the legend", [
     { label: "p50", colour: "--line-in", show: duration },
     { label: "p99", colour: "--line-p99", show: duration, dash: [6, 3] },
   ], { axis: (v) => (v >= 1000 ? v / 1000 + " s" : v + " ms"), least: 5 });
-  const confidence = new Chart("Mean confidence of predictions over time, and that of training; the latest figures are in the legend", [
+  const confidence = new Chart("Mean confidence of predictions over time, and that of training; the figures of now are in the legend", [
     { label: "confidence", colour: "--line-out", show: percent },
     { label: "at training", colour: "--muted", show: percent, dash: [2, 3] },
   ], { axis: (v) => Math.round(100 * v) + "%", least: 1, height: 130 });
@@ -95,7 +95,7 @@ export function stream(root, query, { refresh }) {
       h("div", { class: "column" },
         card("Latency to publish", { note: "a prediction's timestamp less its arrival's ingest time, of samples" }, latency.element),
         card("Against training", { note: "the samples of the last 5 minutes" }, drift, confidence.element))),
-    h("div", { class: "split" }, feed, card("Lag by partition", { note: "what the group has not committed" }, lagBox)));
+    h("div", { class: "split" }, card("Lag by partition", { class: "wide", note: "what the group has not committed" }, lagBox), feed));
 
   let last = null;
 
@@ -107,10 +107,10 @@ export function stream(root, query, { refresh }) {
     const cut = (name) => store[name].slice(first);
     const letters = last.marks.filter((m) => m.time >= from).slice(-26).map((m, k) => ({ ...m, letter: String.fromCharCode(65 + k) }));
     const x = cut("time");
-    rates.set([x, cut("in"), cut("out"), cut("dead")], letters);
-    latency.set([x, cut("p50"), cut("p99")], letters);
+    rates.set([x, cut("in"), cut("out"), cut("dead")], letters, ["in", "out", "dead"].map(mean));
+    latency.set([x, cut("p50"), cut("p99")], letters, [last.latency.p50, last.latency.p99]);
     const trained = last.drift.trained_confidence;
-    confidence.set([x, cut("confidence"), x.map(() => trained)], letters);
+    confidence.set([x, cut("confidence"), x.map(() => trained)], letters, [last.drift.confidence, trained]);
     markList.replaceChildren(...letters.slice(-6).map((m) => h("li", null, h("b", null, m.letter), h("span", null, time(m.time * 1000)), h("span", { class: "text" }, m.text))));
   }
 
@@ -125,12 +125,16 @@ export function stream(root, query, { refresh }) {
       text(tiles[key].unit, value === none ? "" : unit);
       text(tiles[key].note, note);
     };
+    const look = (key, state) => { tiles[key].value.className = "figure " + state; };
     ["in", "out", "dead"].forEach((key, k) => set(key, rate(mean(key)), "a second", count(d.totals[k]) + " so far"));
+    const share = mean("dead") / (mean("in") || mean("dead"));
+    look("dead", share > 0.01 ? "bad" : share > 0 ? "warn" : ""); // 1%: the alert RivuletDeadLetters
     const split = (ms) => (ms === null ? [none, ""] : duration(ms).split(" "));
     set("p50", ...split(d.latency.p50), `${count(d.latency.samples)} samples, last minute`);
     set("p99", ...split(d.latency.p99), "arrival to publish");
     const lag = d.lag.reduce((sum, l) => sum + l.lag, 0);
     set("lag", d.lag_known ? count(lag) : none, lag === 1 ? "arrival" : "arrivals", d.lag.some((l) => l.committed === null) ? "nothing committed in some partitions" : "not committed yet");
+    look("lag", d.lag_known && lag > 60 * Math.max(1, mean("in") ?? 0) ? "bad" : ""); // a minute behind: the alert RivuletLag
   }
 
   function classes(d) {
@@ -148,13 +152,17 @@ export function stream(root, query, { refresh }) {
         h("td", { class: "number" }, percent(c.share)), h("td", { class: "number muted" }, c.trained === null || c.trained === undefined ? none : percent(c.trained)))))));
   }
 
+  // against colours what the alerts of drift name, at their thresholds (deploy/alerts.yaml).
   function against(d) {
     const f = d.drift;
-    const line = (title, now, then) => [h("dt", null, title), h("dd", null, h("strong", null, now), then ? h("span", { class: "muted" }, then) : null)];
+    const enough = f.samples >= 512;
+    const line = (title, now, then, bad) => [h("dt", null, title), h("dd", null, h("strong", enough && bad ? { class: "bad" } : null, now), then ? h("span", { class: "muted" }, then) : null)];
     drift.replaceChildren(
-      ...line("Confidence", percent(f.confidence), f.trained_confidence === null ? "" : ` ${percent(f.trained_confidence)} at training`),
-      ...line("Unknown neighbours", percent(f.unknown), f.trained_unknown === null ? "" : ` ${percent(f.trained_unknown)} at training`),
-      ...line("Distance of the classes", percent(f.distance), f.distance === null ? " training's shares are not known" : " from training's shares; 0% is the same"),
+      ...line("Confidence", percent(f.confidence), f.trained_confidence === null ? "" : ` ${percent(f.trained_confidence)} at training`,
+        f.trained_confidence !== null && f.confidence < f.trained_confidence - 0.1),
+      ...line("Unknown neighbours", percent(f.unknown), f.trained_unknown === null ? "" : ` ${percent(f.trained_unknown)} at training`,
+        f.trained_unknown !== null && f.unknown > Math.min(f.trained_unknown + 0.2, 0.95)),
+      ...line("Distance of the classes", percent(f.distance), f.distance === null ? " training's shares are not known" : " from training's shares; 0% is the same", f.distance > 0.25),
       ...line("Version", f.version || none, f.samples ? ` ${count(f.samples)} samples` : ""));
   }
 

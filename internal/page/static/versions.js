@@ -5,11 +5,13 @@ import { post } from "./api.js";
 import { ago, bytes, count, date, duration, none, percent } from "./format.js";
 
 export function versions(root, query, { refresh }) {
+  const columns = ["Version", "State", "Published", "Accuracy by labels", "At training", "Held by"];
+  const cell = (k, ...children) => h("td", { "data-column": columns[k] }, ...children); // on a phone the column's name is before it
   const body = h("tbody");
   const note = h("p", { class: "note" });
   const said = h("div", { role: "status" });
   const dialog = h("dialog", { "aria-labelledby": "activate-title" });
-  const table = h("table", { class: "versions" }, h("thead", null, h("tr", null, ["Version", "State", "Published", "Accuracy by labels", "At training", "Held by", ""].map((c) => h("th", { scope: "col" }, c || h("span", { class: "visually-hidden" }, "Actions"))))), body);
+  const table = h("table", { class: "versions" }, h("thead", null, h("tr", null, [...columns, ""].map((c) => h("th", { scope: "col" }, c || h("span", { class: "visually-hidden" }, "Actions"))))), body);
   const trial = h("div", { class: "beside", hidden: true });
   root.append(said, trial, card("Versions", { class: "wide" }, note, scroller("Versions", table)), dialog);
   let before = "";
@@ -103,10 +105,10 @@ export function versions(root, query, { refresh }) {
       const current = d.versions.find((v) => v.current);
       body.replaceChildren(...d.versions.map((v) => h("tr", null,
         h("th", { scope: "row" }, h("code", null, v.version), h("span", { class: "sub" }, `${count(v.synthetic)} synthetic nodes, ${count(v.rows)} rows of M`, v.file_bytes ? ", " + bytes(v.file_bytes) : "")),
-        h("td", null, v.current ? h("span", { class: "badge good" }, "CURRENT") : d.candidates.some((c) => c.version === v.version) ? h("span", { class: "badge warn" }, "CANDIDATE") : null, h("span", { class: "badge" }, v.state), v.last_predicted ? h("span", { class: "sub" }, "predicted ", ago(v.last_predicted, Date.now())) : null),
-        h("td", null, v.published ? date(v.published) : none),
-        h("td", null, accuracy(v)), h("td", null, v.trained === null ? none : v.trained.toFixed(1) + "%"),
-        h("td", null, v.holders.length ? h("ul", { class: "plain" }, v.holders.slice(0, 8).map((x) => h("li", null, h("code", null, x))), v.holders.length > 8 ? h("li", { class: "muted" }, `and ${v.holders.length - 8} more`) : null) : h("span", { class: "muted" }, "nobody")),
+        cell(1, v.current ? h("span", { class: "badge good" }, "CURRENT") : d.candidates.some((c) => c.version === v.version) ? h("span", { class: "badge warn" }, "CANDIDATE") : null, h("span", { class: "badge" }, v.state), v.last_predicted ? h("span", { class: "sub" }, "predicted ", ago(v.last_predicted, Date.now())) : null),
+        cell(2, v.published ? date(v.published) : none),
+        cell(3, accuracy(v)), cell(4, v.trained === null ? none : v.trained.toFixed(1) + "%"),
+        cell(5, v.holders.length ? h("ul", { class: "plain" }, v.holders.slice(0, 8).map((x) => h("li", null, h("code", null, x))), v.holders.length > 8 ? h("li", { class: "muted" }, `and ${v.holders.length - 8} more`) : null) : h("span", { class: "muted" }, "nobody")),
         h("td", null, d.can_activate && !v.current && v.state === "complete" ? h("button", { type: "button", onclick: () => ask(current, v) }, "Activate") : null))));
     },
     end() { if (dialog.open) dialog.close(); },
