@@ -389,8 +389,8 @@ func TestProblemsOfFeast(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Load[Consumer](sources(t, `features: {from: feast, format: json, feast: {project: p, join_key: k, features: [v:a,
-  "v:b"]}}`, nil)); err != nil {
+	by := `features: {from: feast, format: json, feast: {project: p, join_key: k, features: ["v:a", "v:b"]}}`
+	if _, err := Load[Consumer](sources(t, by, nil)); err != nil {
 		t.Errorf("two features by name: %v", err)
 	}
 }

@@ -85,8 +85,8 @@ func TestFeast(t *testing.T) {
 			faults[3] == nil || faults[3].Reason != event.ReasonFeaturesStored {
 			t.Errorf("%s: faults %v", name, faults)
 		}
-		if is := faults[1].Detail; !strings.Contains(is, "users:age") || !strings.Contains(is, "user_id "+ids[1]+", a string") {
-			t.Errorf("%s: the fault of an id that Feast does not have names not what was looked for: %s", name, is)
+		if is := faults[1].Detail; !strings.Contains(is, "users:age") || !strings.Contains(is, "user_id nobody, a string") {
+			t.Errorf("%s: the fault of an id that Feast does not have does not name what was looked for: %s", name, is)
 		}
 
 		o.JoinKey, o.JoinType, o.Features, o.Row = "item_id", "int64", []string{"items:vector"}, true
