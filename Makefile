@@ -22,7 +22,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive snapshot workers test stress race lint fmt fuzz bench benchcheck browser collector integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
+.PHONY: help build archive snapshot workers test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -115,6 +115,15 @@ browser: ## the live page as a person uses it, in Chromium, and what axe-core fi
 	cd tools/browser && RIVULET_TEST_BIN=$(CURDIR)/out/browser RIVULET_TEST_AXE=$(CURDIR)/out/browser/package/axe.min.js \
 	  RIVULET_TEST_MINUTES=$(MINUTES) $(GO) test -count=1 -timeout 60m .
 
+dashboards: ## pictures of the Grafana dashboards in docs/img, of a real Prometheus' answers, drawn by Grafana's components, which come from npm
+	rm -rf out/dashboards/*.* && mkdir -p out/dashboards/build/img
+	RIVULET_TEST_DASHBOARDS=$(CURDIR)/out/dashboards $(GO) test -count=1 -timeout 30m -run '^TestPrometheus' ./deploy
+	cp tools/dashboards/* deploy/chart/rivulet/files/dashboards/*.json out/dashboards/
+	cd out/dashboards && npm install --silent --no-audit --no-fund --ignore-scripts && \
+	  cp -r node_modules/@grafana/ui/dist/public/img/icons build/img/ && npm run --silent build
+	cd tools/browser && RIVULET_TEST_DASHBOARDS=$(CURDIR)/out/dashboards RIVULET_TEST_SHOTS=$(CURDIR)/docs/img \
+	  $(GO) test -count=1 -run PicturesOfDashboards .
+
 collector: ## the consumer's traces, with a real Kafka in KAFKA, sent to the receiver of OpenTelemetry's collector
 	$(GO) build -o out/collector/ ./cmd/consumer ./cmd/trainer ./cmd/rivulet
 	tools/kafka/kafka.sh start $(KAFKA)
@@ -160,6 +169,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) processors
 	$(MAKE) python examples
 	$(MAKE) browser MINUTES=30
+	$(MAKE) dashboards
 	$(MAKE) registry spark collector snapshot
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m

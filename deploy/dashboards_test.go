@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -30,6 +31,7 @@ var (
 	listed    = regexp.MustCompile(`^//\t((?:rivulet_\w+(?:\{[\w,]+\})?(?:, )?)+) *(.*)$`)
 	continued = regexp.MustCompile(`^//\t {10,}(.*)$`)
 	named     = regexp.MustCompile(`(rivulet_\w+)(?:\{([\w,]+)\})?`)
+	part      = regexp.MustCompile(`_(bucket|sum|count)$`) // of a histogram
 )
 
 // metrics returns the lists by the metrics' names.
@@ -85,6 +87,11 @@ const (
 	interval = "[$__rate_interval]"
 )
 
+// short returns a query whose series are called by a legend and the last part of their version: agreed 72bd4dc7.
+func short(legend, expr string) string {
+	return legend + " {{of}}: label_replace(" + expr + `, "of", "$1", "version", "(?:.*-)?(.+)")`
+}
+
 var dashboards = map[string][]row{
 	"stream": {
 		{"Is all well?", []panel{
@@ -99,7 +106,7 @@ var dashboards = map[string][]row{
 			{"Repeated attempts", "ops", "rivulet_retries_total", nil},
 		}},
 		{"Throughput", []panel{
-			{"Arrivals and answers", "ops", "rivulet_arrivals_total", []string{
+			{"Arrivals and answers", "recps", "rivulet_arrivals_total", []string{
 				"predictions: sum(rate(rivulet_predictions_total{}[]))",
 				"dead letters: sum(rate(rivulet_dead_letters_total{}[]))"}},
 			{"Bytes of arrivals", "Bps", "rivulet_arrival_bytes_total", nil},
@@ -108,20 +115,22 @@ var dashboards = map[string][]row{
 		{"Latency", []panel{
 			{"From timestamp to prediction", "s", "rivulet_end_to_end_seconds", nil},
 			{"Stages of a batch, mean", "s", "", []string{"{{stage}}: " +
-				"sum by (stage) (rate(rivulet_stage_seconds_sum{}[])) / sum by (stage) (rate(rivulet_stage_seconds_count{}[]))"}},
+				"sum by (stage) (rate(rivulet_stage_seconds_sum{}[])) / " +
+				"sum by (stage) (rate(rivulet_stage_seconds_count{}[])) >= 0"}},
 			{"Stages of a batch, 99th percentile", "s", "",
-				[]string{"{{stage}}: histogram_quantile(0.99, sum by (stage, le) (rate(rivulet_stage_seconds_bucket{}[])))"}},
+				[]string{"{{stage}}: histogram_quantile(0.99, sum by (stage, le) (rate(rivulet_stage_seconds_bucket{}[]))) >= 0"}},
 		}},
 		{"What is not predicted", []panel{
-			{"Dead letters", "ops", "rivulet_dead_letters_total", nil},
-			{"Passed over, and asked to forget", "ops", "rivulet_skipped_records_total rivulet_forgotten_ids_total", nil},
-			{"Dropped, or gone before they were read", "ops", "rivulet_dropped_records_total rivulet_lost_records_total", nil},
-			{"Degraded predictions", "ops", "rivulet_degraded_predictions_total", nil},
+			{"Dead letters", "recps", "rivulet_dead_letters_total", nil},
+			{"Passed over, and asked to forget", "recps", "rivulet_skipped_records_total rivulet_forgotten_ids_total", nil},
+			{"Dropped, or gone before they were read", "recps", "rivulet_dropped_records_total rivulet_lost_records_total", nil},
+			{"Degraded predictions", "recps", "rivulet_degraded_predictions_total", nil},
 			{"Versions given up", "ops", "rivulet_rollbacks_total", nil},
-			{"Consumer group", "short", "rivulet_assigned_partitions rivulet_rebalances_total", nil},
+			{"Partitions that are assigned", "short", "rivulet_assigned_partitions", nil},
+			{"Rebalances", "ops", "rivulet_rebalances_total", nil},
 		}},
 		{"Rows of M", []panel{
-			{"Rows looked up", "ops", "rivulet_row_lookups_total rivulet_feature_lookups_total", nil},
+			{"Rows looked up", "rowsps", "rivulet_row_lookups_total rivulet_feature_lookups_total", nil},
 			{"Found in the cache", "percentunit", "",
 				[]string{"hits: sum(rate(rivulet_cache_hits_total{}[])) / " +
 					"clamp_min(sum(rate(rivulet_cache_hits_total{}[])) + sum(rate(rivulet_cache_misses_total{}[])), 1e-9)"}},
@@ -131,20 +140,21 @@ var dashboards = map[string][]row{
 				"rivulet_damaged_rows_total rivulet_evicted_buckets_total rivulet_arrival_rows_damaged_total", nil},
 			{"Memory of rows of arrivals in Redis", "bytes", "rivulet_arrival_rows_bytes", nil},
 			{"Rows of arrivals", "short", "rivulet_arrival_rows", nil},
-			{"Rows of arrivals: written, found, refused", "ops",
+			{"Rows of arrivals: written, found, refused", "rowsps",
 				"rivulet_arrival_rows_written_total rivulet_arrival_rows_found_total rivulet_arrival_rows_refused_total", nil},
 			{"Rows and notes that Redis did not take", "ops",
 				"rivulet_arrival_rows_lost_total rivulet_arrival_rows_unnoted_total", nil},
 		}},
 		{"rivulet serve", []panel{
-			{"Requests", "reqps", "rivulet_http_requests_total", nil},
+			{"Requests", "reqps", "", []string{
+				"{{route}} {{status}}: sum by (route, status) (rate(rivulet_http_requests_total{}[])) > 0"}},
 			{"Time of a request", "s", "rivulet_http_request_seconds", nil},
 			{"Arrivals that wait", "short", "rivulet_http_waiting_arrivals", nil},
 			{"Bodies under way", "bytes", "rivulet_http_body_bytes", nil},
 			{"Valid tokens", "short", "rivulet_http_tokens rivulet_http_token_file_unreadable", nil},
 		}},
 		{"Processes", []panel{
-			{"Processor", "short", "", []string{"{{instance}}: rate(process_cpu_seconds_total{}[])"}},
+			{"Processors in use", "short", "", []string{"{{instance}}: rate(process_cpu_seconds_total{}[])"}},
 			{"Resident memory", "bytes", "", []string{"{{instance}}: process_resident_memory_bytes{}"}},
 			{"Goroutines", "short", "", []string{"{{instance}}: go_goroutines{}"}},
 		}},
@@ -154,7 +164,7 @@ var dashboards = map[string][]row{
 			{"Accuracy by labels that came", "percentunit",
 				"rivulet_window_accuracy_ratio rivulet_window_reference_accuracy_ratio", nil},
 			{"Calibration error", "percentunit", "rivulet_window_calibration_error_ratio", nil},
-			{"Labels", "ops", "rivulet_labels_total rivulet_window_labels", nil},
+			{"Labels", "recps", "rivulet_labels_total", nil},
 		}},
 		{"Is the stream like training?", []panel{
 			{"Confidence", "percentunit", "rivulet_window_confidence rivulet_window_reference_confidence", nil},
@@ -165,75 +175,84 @@ var dashboards = map[string][]row{
 			{"The ten features that differ most", "percentunit", "", []string{
 				"{{feature}}: topk(10, max by (feature) (rivulet_window_named_feature_distance_ratio{}))"}},
 			{"Predictions in the window", "short", "rivulet_window_predictions", nil},
+			{"Labels in the window", "short", "rivulet_window_labels", nil},
 		}},
 		{"Candidates beside it", []panel{
 			{"Candidates", "short", "", []string{"{{version}}: count by (version) (rivulet_candidate_info{})"}},
-			{"What it answers beside the version that serves", "ops",
-				"rivulet_candidate_arrivals_total rivulet_canary_predictions_total", nil},
-			{"Labels: which of the two is right", "ops", "rivulet_candidate_labels_total", nil},
-			{"Distance of classes, and p of the labels", "percentunit",
-				"rivulet_candidate_class_distance_ratio rivulet_candidate_p_value", nil},
+			{"Its answers beside the version that serves", "recps", "", []string{
+				short("{{result}}", "sum by (result, version) (rate(rivulet_candidate_arrivals_total{}[]))"),
+				short("canary", "sum by (version) (rate(rivulet_canary_predictions_total{}[]))")}},
+			{"Labels: which of the two is right", "recps", "", []string{
+				short("{{result}}", "sum by (result, version) (rate(rivulet_candidate_labels_total{}[]))")}},
+			{"Distance of the classes of both", "percentunit", "rivulet_candidate_class_distance_ratio", nil},
+			{"p of McNemar's test, by the labels", "short", "rivulet_candidate_p_value", nil},
 			{"Confidence of both", "percentunit", "", []string{
-				"{{version}} {{by}}: avg by (version, by) (rivulet_candidate_confidence{})"}},
-			{"Batch from records to predictions, 99th percentile", "s", "",
-				[]string{"{{version}} {{by}}: max by (version, by) (rivulet_candidate_p99_seconds{})"}},
-			{"Predictions by class of both", "ops", "rivulet_candidate_predictions_total", nil},
+				short("{{by}}", "avg by (version, by) (rivulet_candidate_confidence{})")}},
+			{"99th percentile of a batch", "s", "", []string{
+				short("{{by}}", "max by (version, by) (rivulet_candidate_p99_seconds{})")}},
+			{"Predictions by class of both", "recps", "", []string{
+				short("{{by}} {{class}}", "sum by (by, class, version) (rate(rivulet_candidate_predictions_total{}[]))")}},
 		}},
 		{"What it says", []panel{
-			{"Predictions by class", "ops", "rivulet_predictions_total", nil},
-			{"Abstained", "ops", "rivulet_abstained_predictions_total", nil},
-			{"Of several models: predictions, and those with the first one's class", "ops",
+			{"Predictions by class", "recps", "rivulet_predictions_total", nil},
+			{"Abstained", "recps", "rivulet_abstained_predictions_total", nil},
+			{"Of several models: all, and agreed with the first", "recps",
 				"rivulet_model_predictions_total rivulet_model_agreed_predictions_total", nil},
-			{"Features under another schema", "ops", "rivulet_other_schema_records_total", nil},
+			{"Features under another schema", "recps", "rivulet_other_schema_records_total", nil},
 		}},
 		{"What it reads", []panel{
 			{"Neighbours of arrivals", "ops", "rivulet_neighbours_total", nil},
-			{"Arrivals without neighbours", "ops", "rivulet_isolated_arrivals_total", nil},
+			{"Arrivals without neighbours", "recps", "rivulet_isolated_arrivals_total", nil},
 			{"Edges to oneself, and repeated ones", "ops", "rivulet_dropped_edges_total", nil},
-			{"Arrivals that waited for edges of their own", "ops", "rivulet_edge_wait_arrivals_total", nil},
-			{"Edges of their own", "ops", "rivulet_edge_wait_edges_total", nil},
-			{"Edges between nodes of the graph", "ops", "rivulet_old_edges_total", nil},
-			{"Arrivals updated by late edges", "ops", "rivulet_edge_update_revisions_total", nil},
-			{"Arrivals that can be updated no longer", "ops", "rivulet_edge_update_released_total", nil},
+			{"Arrivals that waited for edges of their own", "recps", "rivulet_edge_wait_arrivals_total", nil},
+			{"Edges of their own", "recps", "rivulet_edge_wait_edges_total", nil},
+			{"Edges between nodes of the graph", "recps", "rivulet_old_edges_total", nil},
+			{"Arrivals updated by late edges", "recps", "rivulet_edge_update_revisions_total", nil},
+			{"Arrivals that can be updated no longer", "recps", "rivulet_edge_update_released_total", nil},
 			{"Arrivals and edges that wait", "short", "rivulet_edge_wait_records", nil},
 			{"Bytes of the records between them", "bytes", "rivulet_edge_wait_bytes", nil},
-			{"Records brought to the topic of arrivals", "ops", "rivulet_repartition_records_total", nil},
+			{"Records brought to the topic of arrivals", "recps", "rivulet_repartition_records_total", nil},
 			{"From timestamp to the topic of arrivals", "s", "rivulet_repartition_seconds", nil},
 			{"Edges whose weight was read as another one", "ops", "rivulet_edge_weights_total", nil},
-			{"What rows of arrivals leave out", "percentunit", "rivulet_arrival_solves_total", []string{
+			{"Rows of arrivals that are solved", "rowsps", "rivulet_arrival_solves_total", nil},
+			{"What rows of arrivals leave out", "percentunit", "", []string{
 				"left out: sum(rate(rivulet_arrival_residual_total{}[])) / " +
 					"clamp_min(sum(rate(rivulet_arrival_solves_total{}[])), 1e-9)"}},
 		}},
 	},
 }
 
-// query is a query of a panel, and the name of its series.
+// query is a query of a panel, and the name of its series. A comparison with 0 leaves out series that are no number,
+// such as the mean time of a stage that no batch passes.
 type query struct{ legend, expr string }
 
 // of returns the queries of a panel, made of the lists of metrics.
 func (p panel) of(all map[string]*metric) (found []query, err error) {
-	for name := range strings.FieldsSeq(p.metrics) {
+	names := strings.Fields(p.metrics)
+	for k, words := range distinct(names) {
+		name := names[k]
 		m := all[name]
 		if m == nil {
 			return nil, fmt.Errorf("%s: there is no metric %s", p.title, name)
 		}
-		legend := strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(name, "rivulet_"), "_", " "), " total")
 		by, with := "", ""
 		if m.labels != nil {
-			legend = "{{" + strings.Join(m.labels, "}} {{") + "}}"
+			words = strings.TrimSpace(words + " {{" + strings.Join(m.labels, "}} {{") + "}}")
 			by, with = " by ("+strings.Join(m.labels, ", ")+") ", strings.Join(m.labels, ", ")+", "
 		}
 		switch {
 		case strings.HasSuffix(name, "_total"):
-			found = append(found, query{legend, "sum" + by + "(rate(" + name + ofJob + interval + "))"})
+			if words == "" {
+				words = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, "rivulet_"), "_total"), "_", " ")
+			}
+			found = append(found, query{words, "sum" + by + "(rate(" + name + ofJob + interval + "))"})
 		case name == "rivulet_batch_records" || strings.HasSuffix(name, "_seconds") && name != "rivulet_stalled_seconds":
-			for _, q := range []string{"0.5", "0.99"} {
-				found = append(found, query{legend + " p" + strings.TrimPrefix(q, "0."), "histogram_quantile(" + q + ", sum by (" +
-					with +
-					"le) (rate(" + name + "_bucket" + ofJob + interval + ")))"})
+			for _, q := range [][2]string{{"0.5", "median"}, {"0.99", "99th percentile"}} {
+				found = append(found, query{strings.TrimSpace(words + " " + q[1]), "histogram_quantile(" + q[0] + ", sum by (" +
+					with + "le) (rate(" + name + "_bucket" + ofJob + interval + "))) >= 0"})
 			}
 		default:
-			found = append(found, query{strings.TrimSpace("{{instance}} " + legend), name + ofJob})
+			found = append(found, query{strings.TrimSpace("{{instance}} " + words), name + ofJob})
 		}
 	}
 	for _, q := range p.queries {
@@ -242,6 +261,44 @@ func (p panel) of(all map[string]*metric) (found []query, err error) {
 	}
 	return found, nil
 }
+
+// distinct returns the words by which the names of a panel's metrics differ: "" and "at training" for
+// rivulet_window_confidence and rivulet_window_reference_confidence, and "" for a single metric.
+func distinct(names []string) (words []string) {
+	split := make([][]string, len(names))
+	for k, name := range names {
+		split[k] = strings.Split(strings.TrimSuffix(strings.TrimPrefix(name, "rivulet_"), "_total"), "_")
+	}
+	same := func(at func(of []string) string) bool {
+		return !slices.ContainsFunc(split, func(of []string) bool { return len(of) == 0 || at(of) != at(split[0]) })
+	}
+	for len(split) > 0 && same(func(of []string) string { return of[0] }) {
+		for k := range split {
+			split[k] = split[k][1:]
+		}
+	}
+	for len(split) > 0 && same(func(of []string) string { return of[len(of)-1] }) {
+		for k := range split {
+			split[k] = split[k][:len(split[k])-1]
+		}
+	}
+	for _, of := range split {
+		words = append(words, strings.ReplaceAll(strings.Join(of, " "), "reference", "at training"))
+	}
+	return words
+}
+
+// stats are the panels that show latest values in place of a graph, and what they show: the series' name or value.
+var stats = map[string]string{"Programs that are ready": "value_and_name", "Version that is served": "name",
+	"Build": "name", "Candidates": "name"}
+
+// softMax is the end of the axis of a panel that shows smaller values, by unit, if it is not 1: of zeros alone Grafana
+// would draw an axis to 100.
+var softMax = map[string]float64{"s": 0.01, "percentunit": 0.01, "bytes": 1024}
+
+// legends are the places of legends that have too many entries to stand below a graph.
+var legends = map[string]string{"Dead letters": "right", "Predictions by class of both": "right",
+	"Its answers beside the version that serves": "right"}
 
 // dashboard returns the JSON of a dashboard for Grafana.
 func dashboard(name string, rows []row, all map[string]*metric) ([]byte, error) {
@@ -262,16 +319,32 @@ func dashboard(name string, rows []row, all map[string]*metric) ([]byte, error) 
 				targets = append(targets, object{"refId": string(rune('A' + i)), "expr": q.expr, "legendFormat": q.legend})
 			}
 			var help []string
-			for name := range strings.FieldsSeq(p.metrics) {
-				help = append(help, strings.TrimSuffix(name+": "+all[name].help, ": "))
+			for _, q := range queries {
+				for _, name := range named.FindAllString(q.expr, -1) {
+					if all[name] == nil {
+						name = part.ReplaceAllString(name, "")
+					}
+					if m := all[name]; m != nil {
+						help = append(help, strings.TrimSuffix(name+": "+m.help, ": "))
+					}
+				}
 			}
-			panels = append(panels, object{"type": "timeseries", "title": p.title, "description": strings.Join(help, "\n\n"),
+			slices.Sort(help)
+			help = slices.Compact(help)
+			drawn := object{"type": "timeseries", "title": p.title, "description": strings.Join(help, "\n\n"),
 				"datasource": object{"type": "prometheus", "uid": "$datasource"}, "targets": targets,
-				"fieldConfig": object{"defaults": object{"unit": p.unit, "min": 0, "custom": object{"fillOpacity": 8}},
-					"overrides": []any{}},
-				"options": object{"legend": object{"displayMode": "list", "placement": "bottom"},
-					"tooltip": object{"mode": "multi"}},
-				"gridPos": object{"x": k % 3 * 8, "y": y + k/3*8, "w": 8, "h": 8}})
+				"gridPos": object{"x": k % 3 * 8, "y": y + k/3*8, "w": 8, "h": 8}}
+			defaults := object{"unit": p.unit, "min": 0,
+				"custom": object{"fillOpacity": 8, "axisSoftMax": cmp.Or(softMax[p.unit], 1)}}
+			drawn["options"] = object{"legend": object{"displayMode": "list", "placement": cmp.Or(legends[p.title], "bottom")},
+				"tooltip": object{"mode": "multi"}}
+			if text := stats[p.title]; text != "" {
+				drawn["type"], defaults = "stat", object{"unit": p.unit}
+				drawn["options"] = object{"textMode": text, "colorMode": "none", "graphMode": "none",
+					"reduceOptions": object{"calcs": []string{"lastNotNull"}}}
+			}
+			drawn["fieldConfig"] = object{"defaults": defaults, "overrides": []any{}}
+			panels = append(panels, drawn)
 		}
 		y += (len(r.panels) + 2) / 3 * 8
 	}
@@ -321,7 +394,7 @@ func TestDashboards(t *testing.T) {
 		}
 	}
 	for _, word := range words {
-		if all[word] == nil && all[regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(word, "")] == nil {
+		if all[word] == nil && all[part.ReplaceAllString(word, "")] == nil {
 			t.Errorf("a dashboard asks for %s, which is no metric", word)
 		}
 	}

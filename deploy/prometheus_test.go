@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,13 +20,16 @@ import (
 	"rivulet/test/harness"
 )
 
-// quiet matches queries without an answer, as the stream has no named features, no tokens, one model, no candidate and
-// no repartition.
-var quiet = regexp.MustCompile(`named_feature|http_token|rivulet_(candidate|canary|model_|repartition)`)
+// quiet matches queries without an answer, as the stream has no tokens, no canary and no repartition.
+var quiet = regexp.MustCompile(`rivulet_(http_token|canary|repartition)`)
 
 // Each query of the dashboards is answered by a real Prometheus that scrapes the programs while a stream passes, in a
-// job that is called neither rivulet nor consumer; and no alert fires.
-func TestPrometheusAnswersTheDashboards(t *testing.T) {
+// job that is called neither rivulet nor consumer; and no alert fires. The stream is that of the tutorial, with two
+// models and a candidate in shadow; a consumer whose arrivals get rows of M takes no part in a trial, so there are two.
+//
+// RIVULET_TEST_DASHBOARDS names a directory: then the stream takes minutes, and answers.json there gets the answers of
+// that time, which tools/dashboards draws.
+func TestPrometheusAnswersEachQuery(t *testing.T) {
 	program, err := exec.LookPath("prometheus")
 	if err != nil || testing.Short() {
 		t.Skip("starts Prometheus (Debian: prometheus, which .ci/run installs) and programs; left out with -short")
@@ -41,27 +45,39 @@ func TestPrometheusAnswersTheDashboards(t *testing.T) {
 		w.Bin = w.Path("bin")
 		must(harness.Build(t.Context(), w.Bin))
 	}
-	broker, err := devstack.StartKafka(devstack.KafkaOptions{Addr: "127.0.0.1:0",
-		Topics: map[string]int{"arrivals": 2, "predictions": 2, "arrivals.dead-letters": 1, "labels": 1}})
+	broker, err := devstack.StartKafka(devstack.KafkaOptions{Addr: "127.0.0.1:0", Topics: map[string]int{"arrivals": 2,
+		"predictions.growth": 2, "predictions.trial": 2, "arrivals.dead-letters": 1, "labels": 1}})
 	must(err)
 	defer broker.Close()
 	redis, err := devstack.StartRedis()
 	must(err)
 	defer redis.Close()
-	must(w.Train(t.Context(), "1"))
-	must(w.Write("rivulet.yaml", fmt.Sprintf(`kafka: {brokers: [%q]}
+	must(os.CopyFS(w.Path("data"), os.DirFS("../examples/shop")))
+	trainer := func(args ...string) {
+		t.Helper()
+		_, err := w.Output(t.Context(), nil, "trainer", args...)
+		must(err)
+	}
+	trainer("data", "init", w.Path("data"), "--label", "favourite")
+	for _, nodes := range []string{"50", "80"} {
+		trainer("train", "--costs=false", "--data", w.Path("data"), "--models", "sgc,ssgc", "--nodes", nodes, "--out",
+			w.Path("artifact-"+nodes))
+	}
+	settings := fmt.Sprintf(`kafka: {brokers: [%q], topics: {predictions: predictions.%%s}, group: %%[1]s}
 redis: {url: %q}
-attach: {arrivals: "on"}
 labels: {topic: labels}
 http: {listen: "127.0.0.1:0"}
 serve: {listen: "127.0.0.1:0"}
-`, broker.Addr(), redis.URL())))
+`, broker.Addr(), redis.URL())
+	must(w.Write("rivulet.yaml", fmt.Sprintf(settings, "growth")+`attach: {arrivals: "on"}`))
+	must(w.Write("trial.yaml", fmt.Sprintf(settings, "trial")+"models: [sgc, ssgc]\ncandidate: {mode: shadow}\n"))
 	run := func(program string, args ...string) {
 		t.Helper()
 		_, err := w.Output(t.Context(), nil, program, append(args, "--config", w.Path("rivulet.yaml"))...)
 		must(err)
 	}
-	run("trainer", "publish", "--artifact", w.Path("artifact-1"))
+	run("trainer", "publish", "--artifact", w.Path("artifact-50"))
+	run("trainer", "publish", "--artifact", w.Path("artifact-80"), "--candidate")
 	// listens starts a program and returns the address that its log names.
 	listens := func(program, log string, args ...string) string {
 		t.Helper()
@@ -78,8 +94,11 @@ serve: {listen: "127.0.0.1:0"}
 		}
 		return found[1]
 	}
-	consumer := listens(w.Bin+"/consumer", `listening for metrics and health.*address=(\S+)`, "--config",
-		w.Path("rivulet.yaml"))
+	var targets []string
+	for _, file := range []string{"rivulet.yaml", "trial.yaml"} {
+		targets = append(targets, listens(w.Bin+"/consumer", `listening for metrics and health.*address=(\S+)`, "--config",
+			w.Path(file)))
+	}
 	server := listens(w.Bin+"/rivulet", `msg="answering arrivals" address=(\S+)`, "serve", "--config",
 		w.Path("rivulet.yaml"))
 	alerts, err := os.ReadFile("alerts.yaml")
@@ -87,7 +106,7 @@ serve: {listen: "127.0.0.1:0"}
 	must(w.Write("alerts.yaml", string(alerts)))
 	must(w.Write("prometheus.yaml", fmt.Sprintf(
 		"global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [alerts.yaml]\n"+
-			"scrape_configs: [{job_name: pods, static_configs: [{targets: [%q, %q]}]}]\n", consumer, server)))
+			"scrape_configs: [{job_name: pods, static_configs: [{targets: [%s, %s]}]}]\n", strings.Join(targets, ", "), server)))
 	address := "http://" + listens(program, `msg="Listening on" address=(127\S+)`,
 		"--config.file="+w.Path("prometheus.yaml"),
 		"--storage.tsdb.path="+w.Path("tsdb"), "--web.listen-address=127.0.0.1:0")
@@ -129,11 +148,38 @@ serve: {listen: "127.0.0.1:0"}
 		t.Helper()
 		must(harness.Await(t.Context(), time.Minute, what, func() bool { return len(values(expr)) > 0 }))
 	}
-	get("http://" + server + "/v2") // a first request
-	await("both programs are scraped", "count(sum_over_time(up[1m]) >= 2) == 2")
-	run("rivulet", "replay", "--data", w.Path("data"), "--labels", "labels")
+	await("the three programs are scraped", "count(sum_over_time(up[1m]) >= 2) == 3")
+	begin, pictures := time.Now(), os.Getenv("RIVULET_TEST_DASHBOARDS")
+	arrivals := []string{"replay", "--data", w.Path("data"), "--labels", "labels"}
+	if pictures != "" { // labels come after the arrivals, and are to come more than once
+		arrivals = append(arrivals, "--rate", "20", "--limit", "250")
+	}
+	for again := true; again; again = pictures != "" && time.Since(begin) < 4*time.Minute {
+		get("http://" + server + "/v2")
+		run("rivulet", arrivals...)
+	}
 	await("the stream has passed", "sum(rivulet_lag_records) == 0 and sum(rate(rivulet_arrivals_total[1m])) > 0")
 	await("labels have come", "rivulet_window_accuracy_ratio")
+	await("both models and the candidate are scraped twice", // their counters are not there before they answer
+		"sum(rate(rivulet_model_agreed_predictions_total[1m])) + sum(rate(rivulet_candidate_predictions_total[1m]))")
+	// A picture has the answers from begin to end, one each step, as Grafana asks for them.
+	type saved struct {
+		From   int64                      `json:"from"`
+		To     int64                      `json:"to"`
+		Step   int                        `json:"step"`
+		Series map[string]json.RawMessage `json:"series"` // by the dashboard's query
+	}
+	picture := saved{begin.Unix(), time.Now().Unix(), 2, map[string]json.RawMessage{}}
+	over := func(expr string) json.RawMessage {
+		t.Helper()
+		_, text := get(address + "/api/v1/query_range?" + url.Values{"query": {expr}, "start": {fmt.Sprint(picture.From)},
+			"end": {fmt.Sprint(picture.To)}, "step": {fmt.Sprint(picture.Step)}}.Encode())
+		var answer struct {
+			Data struct{ Result json.RawMessage }
+		}
+		must(json.Unmarshal(text, &answer))
+		return answer.Data.Result
+	}
 	all := metrics(t)
 	for name, rows := range dashboards {
 		var table strings.Builder
@@ -143,6 +189,9 @@ serve: {listen: "127.0.0.1:0"}
 				must(err)
 				for _, q := range queries {
 					expr := strings.NewReplacer("$job", ".+", "$__rate_interval", "1m").Replace(q.expr)
+					if pictures != "" {
+						picture.Series[q.expr] = over(strings.ReplaceAll(expr, "[1m]", "[20s]"))
+					}
 					found, highest := values(expr), "none"
 					if len(found) > 0 {
 						highest = fmt.Sprintf("%.3g", slices.Max(found))
@@ -155,6 +204,11 @@ serve: {listen: "127.0.0.1:0"}
 			}
 		}
 		t.Logf("dashboard %s\n| panel | query | series | highest value |\n|---|---|--:|--:|\n%s", name, &table)
+	}
+	if pictures != "" {
+		text, err := json.Marshal(picture)
+		must(err)
+		must(os.WriteFile(filepath.Join(pictures, "answers.json"), text, 0o600))
 	}
 	if n := len(values(`ALERTS{alertstate="firing"}`)); n > 0 {
 		t.Errorf("%d alerts fire", n)

@@ -6,6 +6,8 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,6 +43,31 @@ func TestPictures(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "page-"+view+"-"+mode+".png"), shot)
 		}
+	}
+}
+
+// TestPicturesOfDashboards writes pictures of what tools/dashboards draws: no title is cut off, no legend shows the
+// name of a label in place of its value, and each panel has a drawing or says that there are no data.
+func TestPicturesOfDashboards(t *testing.T) {
+	dir, to := os.Getenv("RIVULET_TEST_DASHBOARDS"), os.Getenv("RIVULET_TEST_SHOTS")
+	if dir == "" || to == "" {
+		t.Skip("RIVULET_TEST_DASHBOARDS and RIVULET_TEST_SHOTS name no directories: make dashboards sets them")
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(server.Close)
+	for _, name := range []string{"stream", "model"} {
+		ctx := open(t, server.URL+"/?dashboard="+name, look{width: 1440, height: 900})
+		run(t, ctx, chromedp.WaitVisible(".panel canvas", chromedp.ByQuery), chromedp.Sleep(2*time.Second))
+		if wrong := eval[string](t, ctx, `[...document.querySelectorAll(".panel")].filter((panel) =>
+			[...panel.querySelectorAll("h2")].some((title) => title.scrollWidth > title.clientWidth) ||
+			/\{\{|\{\w+="/.test(panel.innerText) ||
+			!panel.querySelector("canvas") && !panel.innerText.includes("\n"))
+			.map((panel) => panel.innerText.split("\n")[0]).join(", ")`); wrong != "" {
+			t.Errorf("%s: cut off, with the name of a label, or empty: %s", name, wrong)
+		}
+		var shot []byte
+		run(t, ctx, chromedp.FullScreenshot(&shot, 100))
+		write(t, filepath.Join(to, "dashboard-"+name+".png"), shot)
 	}
 }
 
