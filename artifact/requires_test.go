@@ -50,7 +50,8 @@ func TestPartsRefused(t *testing.T) {
 	wantManifestErrors(t, good, []manifestFault{
 		{`"schema.json"
   ],`, `"schema.json", "other.json"
-  ],`, `requires[1] is "other.json", which this build does not know: use a newer build, and update consumers before trainers`},
+  ],`, `requires[1] is "other.json", which this build does not know: use a newer build, and update consumers ` +
+			`before trainers`},
 		{`"schema.json"
   ],`, `"schema.json", "schema.json"
   ],`, `requires[1] is "schema.json", which is there twice`},

@@ -26,24 +26,29 @@ func TestReference(t *testing.T) {
 
 func reference() string {
 	var b strings.Builder
-	b.WriteString(`# Settings
+	const head = `# Settings
 
-Made from the structs of package config by ` + "`go test ./config -update`" + `; do not edit.
+Made from the structs of package config by 'go test ./config -update'; do not edit.
 
-Each layer overrides the one before it: defaults, the file that ` + "`--config` or `RIVULET_CONFIG`" + ` names (YAML, keys nested at
-the dots), the environment, flags. The variable of a key is the key in upper case with ` + "`RIVULET_` before it and `_` for `.`" + `:
-` + "`batch.size` is `RIVULET_BATCH_SIZE`, and the flag is `--batch.size`" + `. Durations are written with their unit (` + "`5ms`, `30s`" + `),
-sizes with theirs (` + "`64KiB`, `1MB`" + `; a bare number is bytes), lists as ` + "`a,b`" + ` or as YAML lists. What is of type
-secret has no flag and is never printed. Unknown keys and variables are errors.
+Each layer overrides the one before it: defaults, the file that '--config' or 'RIVULET_CONFIG' names (YAML, keys nested
+at the dots), the environment, flags. The variable of a key is the key in upper case with 'RIVULET_' before it and '_'
+for '.': 'batch.size' is 'RIVULET_BATCH_SIZE', and the flag is '--batch.size'. Durations are written with their unit
+('5ms', '30s'), sizes with theirs ('64KiB', '1MB'; a bare number is bytes), lists as 'a,b' or as YAML lists. What is of
+type secret has no flag and is never printed. Unknown keys and variables are errors.
 
-The consumer has all of these settings but ` + "those of `serve` and `page`, which are those of `rivulet serve` and `rivulet page`" + `. Other programs have some: ` + "`trainer publish` has `artifact`" + `; what reads or writes
-versions has ` + "`redis` without `poll_interval` and `heartbeat_ttl`; a producer of arrivals has, of `kafka`, `brokers`, `client_id`,\n`tls`, `sasl`, `topics.arrivals` and `compression`" + `;
-` + "`rivulet serve` has `serve`, `redis`, what chooses the model, `attach`, `batch.mode` (node only), `cache`, `limits`, `input` without `format`, the\noptional fields of `output`, `shutdown` and `log`; `rivulet page` has `page`, `redis`, what chooses the model, `attach`, `cache`,\n`limits`, `input`, `registry`, `labels` and `log`, and of `kafka` also `group`, `topics` and `fetch`" + `. They can share one file.
-` + "`pipelines`" + ` lists the files of all streams for the consumer, and names that of one for each other program.
+The consumer has all of these settings but those of 'serve' and 'page', which are those of 'rivulet serve' and 'rivulet
+page'. Other programs have some: 'trainer publish' has 'artifact'; what reads or writes versions has 'redis' without
+'poll_interval' and 'heartbeat_ttl'; a producer of arrivals has, of 'kafka', 'brokers', 'client_id', 'tls', 'sasl',
+'topics.arrivals' and 'compression'; 'rivulet serve' has 'serve', 'redis', what chooses the model, 'attach',
+'batch.mode' (node only), 'cache', 'limits', 'input' without 'format', the optional fields of 'output', 'shutdown' and
+'log'; 'rivulet page' has 'page', 'redis', what chooses the model, 'attach', 'cache', 'limits', 'input', 'registry',
+'labels' and 'log', and of 'kafka' also 'group', 'topics' and 'fetch'. They can share one file. 'pipelines' lists the
+files of all streams for the consumer, and names that of one for each other program.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|
-`)
+`
+	b.WriteString(strings.ReplaceAll(head, "'", "`"))
 	for _, f := range schemaOf(reflect.TypeFor[all]()).fields {
 		kind := f.kind.name
 		if f.unit != "" {

@@ -73,7 +73,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	defer c.source.Leave() //nolint:contextcheck // ctx has ended then; nothing of the last generation is under way any more
+	defer c.source.Leave() //nolint:contextcheck // ctx has ended then; nothing of the last generation is under way
 	for {
 		generation, err := c.source.Join(ctx)
 		if ctx.Err() != nil {
@@ -161,8 +161,8 @@ func (o *Options) complete() error {
 		o.DrainTimeout = 20 * time.Second
 	}
 	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
-		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v: want 0 or more",
-			o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)
+		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v: want 0 or "+
+			"more", o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)
 	}
 	if o.Path.Observer == nil {
 		o.Path.Observer = NopObserver{}

@@ -146,8 +146,8 @@ func TestNormalOperationLogsOnlyTheJoin(t *testing.T) {
 	stop := s.start(o)
 	s.wait("all are predicted", func() bool { return s.size(predictionsTopic) >= 50 })
 	expect.OK(t, stop())
-	if want := `msg="joined the consumer group" group=g generation=1 partitions=2 read_from="arrivals/0@0 arrivals/1@0"`; strings.Count(log.String(), "\n") != 1 ||
-		!strings.Contains(log.String(), want) {
+	want := `msg="joined the consumer group" group=g generation=1 partitions=2 read_from="arrivals/0@0 arrivals/1@0"`
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), want) {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

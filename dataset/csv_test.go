@@ -71,7 +71,8 @@ func writeTree(t testing.TB, files map[string][]byte) string {
 func TestCSV(t *testing.T) {
 	lines := strings.SplitAfter(csvNodes, "\n")
 	header, first, last := lines[0], strings.Join(lines[1:3], ""), strings.Join(lines[3:], "")
-	list := "split,features,id,label\ntr,\"[30, 1.7]\",anna,10\nVA, -2e1;0 ,\"b,ob\",9\nTest,0.5 1,7,10\nunlabeled,[1;2],eve,4711\nnone,\"3,4\",zoe,\n"
+	list := "split,features,id,label\ntr,\"[30, 1.7]\",anna,10\nVA, -2e1;0 ,\"b,ob\",9\nTest,0.5 1,7,10\n" +
+		"unlabeled,[1;2],eve,4711\nnone,\"3,4\",zoe,\n"
 	for name, files := range map[string]map[string][]byte{
 		"files": {"nodes.csv": []byte(csvNodes), "edges.csv": []byte(csvEdges)},
 		"gzip":  {"nodes.csv.gz": gzipped(t, csvNodes), "edges.csv": []byte(csvEdges)},
@@ -254,7 +255,8 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte(csvNodes), []byte(csvEdges), "", "")
 	f.Add([]byte("id,features,label\na,[1 2],x\nb,3;4,y\nc,5 6,x\nd,7 8,y\n"), []byte("source,target\na,b\n"), "", "")
 	f.Add([]byte("id,a,label\n\"x"), []byte("source,target,weight\na,b,2\n"), "", ".")
-	f.Add([]byte("id;a;b;t;label\n1.0;1,5;True;2026-01-02 03:04:05+01:00;x\n2.0;;;;y\n3.0;2,5;False;2026-01-02;x\n4.0;0;true;;y\n"),
+	f.Add([]byte("id;a;b;t;label\n1.0;1,5;True;2026-01-02 03:04:05+01:00;x\n2.0;;;;y\n3.0;2,5;False;2026-01-02;x\n"+
+		"4.0;0;true;;y\n"),
 		[]byte("source\ttarget\n1\t2\n1e+00\t4.0\n"), "latin1", ",")
 	f.Add([]byte("id,v,label\na,\"[1, 2]\",1\nb,,3\nc,[3 4],3\nd,[5;6],1\n"), []byte("source,target\n"), "utf-8", "")
 	f.Fuzz(func(t *testing.T, nodes, edges []byte, encoding, point string) {

@@ -34,9 +34,10 @@
 //	id         any text, distinct
 //	label      the class by name; empty: none. Classes are numbered in the order of their names, which is numerical if
 //	           all are integers. Train, val and test nodes need one; an unlabelled node's label is dropped
-//	split      train, val, test, unlabelled; tr, va, te, un, training, valid, validation and unlabeled are the same; empty
-//	           or none: in no role. Without the column masks say the roles: train_mask, val_mask and test_mask, or the
-//	           names that other programs give them; nodes in none of them are unlabelled. Else a split is drawn, see [Open]
+//	split      train, val, test, unlabelled; tr, va, te, un, training, valid, validation and unlabeled are the same;
+//	           empty or none: in no role. Without the column masks say the roles: train_mask, val_mask and test_mask, or
+//	           the names that other programs give them; nodes in none of them are unlabelled. Else a split is drawn, see
+//	           [Open]
 //	features   a list: numbers between spaces, commas or semicolons, in brackets or not; or else
 //	others     every other column of nodes is one feature, in their order. With a column features others are ignored
 //	source, target   ids of nodes, in either direction; a column weight is their weight; others are ignored

@@ -30,8 +30,8 @@ func TestPositionalTables(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(positionalUsers), "edges.csv": []byte(positionalFollows)})
 	described := writeTree(t, map[string][]byte{"data.yaml": []byte("nodes: " + dir + "/nodes.csv\nedges: " + dir +
 		"/edges.csv\n" +
-		"id: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\nsource: follower\ntarget: followee\n" +
-		"drop_weights: true\ndrop: [left]\npositional: true\ndecimal: \",\"\n")})
+		"id: user_id\nlabel: churned\nsplit: fold\nsplit_values: {0: train, 1: val, 2: test}\nsource: follower\n" +
+		"target: followee\ndrop_weights: true\ndrop: [left]\npositional: true\ndecimal: \",\"\n")})
 	named := positionalTables
 	named.Nodes, named.Edges = table.NodesPath(dir+"/nodes.csv"), dir+"/edges.csv"
 	d, err := OpenTables(OpenOptions{Tables: named})

@@ -229,9 +229,11 @@ func TestAvroOfOtherWriters(t *testing.T) {
 		want   event.Arrival
 	}{
 		"other order and more fields": {clickSchema + `
-			{"name":"tree","type":{"type":"record","name":"Tree","fields":[{"name":"l","type":["null","Tree"]},{"name":"r","type":["null","shop.Tree"]}]}},
+			{"name":"tree","type":{"type":"record","name":"Tree","fields":[{"name":"l","type":["null","Tree"]},` +
+			`{"name":"r","type":["null","shop.Tree"]}]}},
 			{"name":"tags","type":{"type":"map","values":{"type":"array","items":"bytes"}}},
-			{"name":"features","type":{"type":"array","items":"double"}},{"name":"kind","type":{"type":"enum","name":"K","symbols":["A","B"]}},
+			{"name":"features","type":{"type":"array","items":"double"}},` +
+			`{"name":"kind","type":{"type":"enum","name":"K","symbols":["A","B"]}},
 			{"name":"hash","type":{"type":"fixed","name":"H","size":3}},{"name":"id","type":"string"}]}`,
 			map[string]any{"tree": map[string]any{"l": map[string]any{"l": nil, "r": nil}, "r": nil},
 				"tags": map[string]any{"x": []any{[]byte("y"), []byte("")}}, "features": []float64{1, 2.5}, "kind": "B",
@@ -239,23 +241,28 @@ func TestAvroOfOtherWriters(t *testing.T) {
 			event.Arrival{ID: "n", Features: dense}},
 		"integers for ids, an alias, a date": {clickSchema + `
 			{"name":"node_id","type":"long"},{"name":"features","type":["null",{"type":"array","items":["null","float"]}]},
-			{"name":"neighbours","type":["null",{"type":"array","items":["int","string"]}]},{"name":"time","type":{"type":"int","logicalType":"date"}}]}`,
+			{"name":"neighbours","type":["null",{"type":"array","items":["int","string"]}]},` +
+			`{"name":"time","type":{"type":"int","logicalType":"date"}}]}`,
 			map[string]any{"node_id": int64(-17), "features": []any{float32(1), float32(2.5)},
 				"neighbours": []any{int32(4), "b"}, "time": day},
 			event.Arrival{ID: "-17", Features: dense, Edges: []string{"4", "b"}, Time: day}},
 		"the name goes before its alias": {clickSchema + `
-			{"name":"node_id","type":"string"},{"name":"id","type":"string"},{"name":"features","type":{"type":"array","items":"int"}}]}`,
+			{"name":"node_id","type":"string"},{"name":"id","type":"string"},` +
+			`{"name":"features","type":{"type":"array","items":"int"}}]}`,
 			map[string]any{"node_id": "other", "id": "own", "features": []int{3}},
 			event.Arrival{ID: "own", Features: event.Features{Values: []float32{3}}}},
 		"a map for named features": {clickSchema + `
-			{"name":"id","type":"string"},{"name":"features","type":{"type":"map","values":"long"}},{"name":"time","type":"string"}]}`,
+			{"name":"id","type":"string"},{"name":"features","type":{"type":"map","values":"long"}},` +
+			`{"name":"time","type":"string"}]}`,
 			map[string]any{"id": "n", "features": map[string]any{"age": int64(41)}, "time": "2026-03-01T00:00:00Z"},
 			event.Arrival{ID: "n", Time: day, Features: event.Features{Named: []schema.Field{{Name: "age",
 				Value: schema.Value{Type: schema.Number, Number: 41}}}}}},
 		"a record for named features": {clickSchema + `
-			{"name":"id","type":"string"},{"name":"features","type":{"type":"record","name":"F","fields":[{"name":"age","type":["null","int"]},
+			{"name":"id","type":"string"},{"name":"features","type":{"type":"record","name":"F","fields":[{"name":"age",` +
+			`"type":["null","int"]},
 			{"name":"paid","type":"boolean"},{"name":"plan","type":{"type":"enum","name":"P","symbols":["free","pro"]}},
-			{"name":"since","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"v","type":{"type":"array","items":"float"}}]}}]}`,
+			{"name":"since","type":{"type":"long","logicalType":"timestamp-millis"}},` +
+			`{"name":"v","type":{"type":"array","items":"float"}}]}}]}`,
 			map[string]any{"id": "n", "features": map[string]any{"age": nil, "paid": true, "plan": "pro", "since": day,
 				"v": []float32{1}}},
 			event.Arrival{ID: "n", Features: event.Features{Named: []schema.Field{{Name: "age"},
@@ -282,7 +289,8 @@ func TestAvroOfOtherWriters(t *testing.T) {
 
 // A block of an array may say its length in bytes; fields that nobody needs are then passed over at once.
 func TestAvroBlocksWithTheirLength(t *testing.T) {
-	s, err := eventavro.Parse(clickSchema + `{"name":"more","type":{"type":"array","items":"string"}},{"name":"id","type":"string"},
+	s, err := eventavro.Parse(clickSchema + `{"name":"more","type":{"type":"array","items":"string"}},` +
+		`{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"float"}}]}`)
 	expect.OK(t, err)
 	data := []byte{3, 8, 2, 'a', 2, 'b', 0, 2, 'n', 1, 8, 0, 0, 128, 63, 0} // -2 strings of 4 bytes; -1 float of 4 bytes
@@ -390,7 +398,8 @@ func TestAvroNumbersBeyondFloat32(t *testing.T) {
 // A schema may name types of others, which the registry has under subjects of their own.
 func TestAvroReferences(t *testing.T) {
 	const node = `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n","type":"int"}]}`
-	const click = `{"type":"record","name":"Click","namespace":"g","fields":[{"name":"by","type":"Node"},{"name":"id","type":"string"},
+	const click = `{"type":"record","name":"Click","namespace":"g","fields":[{"name":"by","type":"Node"},` +
+		`{"name":"id","type":"string"},
 		{"name":"too","type":["null","g.Node"]},{"name":"features","type":{"type":"array","items":"float"}}]}`
 	s, err := eventavro.Parse(click, node)
 	expect.OK(t, err)

@@ -128,7 +128,8 @@ func BenchmarkAvroReaders(b *testing.B) {
 	}
 	own := avro.MustParse(event.ArrivalAvro)
 	typed := avro.MustParse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
-		{"name":"features","type":[{"type":"array","items":"float"}]}, {"name":"edges","type":{"type":"array","items":"string"}},
+		{"name":"features","type":[{"type":"array","items":"float"}]}, ` +
+		`{"name":"edges","type":{"type":"array","items":"string"}},
 		{"name":"time","type":["null",{"type":"long","logicalType":"timestamp-micros"}]}]}`)
 	records := map[string][]byte{"sparse35": eventtest.BenchArrival(eventavro.Codec{}, true),
 		"dense500": eventtest.BenchArrival(eventavro.Codec{}, false)}

@@ -32,8 +32,8 @@
 //
 // # Files
 //
-//	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters; Codec: the methods of
-//	                every form; times that every form can hold
+//	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters; Codec: the methods
+//	                of every form; times that every form can hold
 //	edge.go         Edge: an edge that comes as a record of its own, and how arrivals take such edges
 //	label.go        Label: the class of a node that becomes known later
 //	arrival.go      Check and NormaliseEdges

@@ -30,7 +30,8 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 	cloud, err := form.NewMapping(form.MappingOptions{Preset: form.PresetCloudEvents})
 	expect.OK(t, err)
 	nullable, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
-		{"name":"features","type":["null",{"type":"array","items":"float"}]},{"name":"edges","type":{"type":"array","items":"string"}}]}`)
+		{"name":"features","type":["null",{"type":"array","items":"float"}]},` +
+		`{"name":"edges","type":{"type":"array","items":"string"}}]}`)
 	expect.OK(t, err)
 	none, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},{"name":"edges",` +
 		`"type":{"type":"array","items":"string"}}]}`)

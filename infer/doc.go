@@ -75,8 +75,8 @@
 //	sage   sage.go    the same                                without           the last relu(p), n×h
 //	gin    gin.go     one of m×h a convolution; c             without           the last relu(p), n×h
 //	sign   sign.go    m×K h, m×(K−1)h, …, m×h; c m×1          without           relu(p), n×(K+1)h, the last hop first
-//	rsgc, rgcn and, of directions, dirsgc and dirsage, in relational.go: one of Rm×C or Rm×h a layer for R relations, no c,
-//	and no joint deployment
+//	rsgc, rgcn and, of directions, dirsgc and dirsage, in relational.go: one of Rm×C or Rm×h a layer for R relations,
+//	no c, and no joint deployment
 //	appnp  appnp.go   one of m×C a hop, c m×1                 with self-loop    relu(x W1 + b1), n×h
 //	cheby  cheby.go   as gcn, two layers (K=2; K=3 none)      without           relu(p), n×h
 //
@@ -102,7 +102,8 @@
 //	inception.go      hops with a layer of their own (sign): tables, frozen, an arrival's own, joint
 //	relational.go     rsgc, rgcn, dirsgc and dirsage, which read the relations of edges: tables, frozen
 //	restart.go        a perceptron and hops with a restart: the same
-//	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go edges in full
+//	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go
+//	                  edges in full
 //	embedding.go      the layer before the classifier
 //	arrived.go        an arrival's own tables, for later arrivals
 //	propagate.go      LP and EP, frozen and joint

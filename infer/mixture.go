@@ -56,7 +56,8 @@ func (m *mixture) part(k int) (u, ways int) {
 // HopTables are the tables of K hops of Â for any Z = XW (m×C), with D_j the degree of j including its self-loop,
 // n_j = (D_j+1)^-½ and Z^t = Â^t Z on the graph alone (docs/algorithm.md, section 2):
 //
-//	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t, t = 0 … K−1    c = n², n⁴, … (at least the first)
+//	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t, t = 0 … K−1
+//	c = n², n⁴, … (at least the first)
 func HopTables(adj *graph.CSR, z *graph.Dense, hops int, edges ...float32) *Tables {
 	checkGraph(adj, z.Rows, "features")
 	return LinearRecurrence(z.Cols, hops).tablesAt(adj, z, edges)

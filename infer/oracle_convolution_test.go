@@ -125,7 +125,8 @@ func (c Convolution) tablesOf(x reference.Matrix, met []reference.Matrix, degree
 
 // Met are p̃ of the hidden layers of nodes that have met one neighbour more, side by side:
 //
-//	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b    h̃^l = relu(p̃^l)    h̃⁰ = x
+//	p̃^l_j = out*_j (Σ_k B_jk in_k h^{l−1}_k Wn [+ in*_j h̃^{l−1}_j Wn]) + h̃^{l−1}_j Ws + b
+//	h̃^l = relu(p̃^l)    h̃⁰ = x
 func (c Convolution) Met(graph, x reference.Matrix) reference.Matrix {
 	out := reference.Matrix{}
 	for _, p := range c.met(graph, x) {
@@ -150,7 +151,8 @@ func (c Convolution) met(graph, x reference.Matrix) (met []reference.Matrix) {
 // Frozen is section 2's arrival on tables, h⁰ = x and z^l = h^{l−1} Wn of layer l:
 //
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
-//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k), k known neighbours    D⁰ = 0
+//	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k), k known neighbours
+//	D⁰ = 0
 //
 // A layer without Wn has neither u nor z.
 func (c Convolution) Frozen(t reference.Tables, b reference.Arrivals) reference.Matrix {

@@ -275,7 +275,8 @@ func TestEncodeRefuses(t *testing.T) {
 // The places of names are remembered from row to row: no row may take another's.
 func TestRowsOfDifferentNames(t *testing.T) {
 	number := func(name string, v float64) Field { return Field{name, Value{Type: Number, Number: v}} }
-	s, err := Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"number","missing":"zero","mean":[0]},
+	s, err := Parse([]byte(`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"number","missing":"zero",` +
+		`"mean":[0]},
 		{"name":"b","kind":"number","missing":"zero","mean":[0]}],"unused":[{"name":"c","reason":"dropped"}]}`))
 	expect.OK(t, err)
 	tolerant := s.IgnoringUnknown()

@@ -15,9 +15,9 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--config FILE]",
 		Short: "Try every connection that the consumer needs, and say what is wrong and what to do",
-		Long: "check takes the consumer's settings and tries, without joining the group or writing to Kafka: each broker (reach, TLS,\n" +
-			"login), the topics and the rights to read or write them, the group, Redis, and the version that CURRENT names.\n" +
-			"It prints one line for each. The exit status is 0 if all is well, and 1 if something is not.",
+		Long: "check takes the consumer's settings and tries, without joining the group or writing to Kafka: each broker\n" +
+			"(reach, TLS, login), the topics and the rights to read or write them, the group, Redis, and the version that\n" +
+			"CURRENT names. It prints one line for each. The exit status is 0 if all is well, and 1 if something is not.",
 		Args:    cobra.NoArgs,
 		Example: "  consumer check --kafka.brokers localhost:9092 --artifact out/small",
 	}

@@ -17,10 +17,10 @@ func lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint [--config FILE]",
 		Short: "Check the settings without a connection, and print each with its origin",
-		Long: "lint reads the settings as the consumer does, and the files that they name: certificates, passwords, the mapping, an\n" +
-			"artifact. It connects to nothing, so that it can run where a configuration is written. It prints the settings that\n" +
-			"differ from their defaults, each with the line, the variable or the flag that sets it; no password is among them. The\n" +
-			"exit status is 0 if all is well, and 1 if something is not.",
+		Long: "lint reads the settings as the consumer does, and the files that they name: certificates, passwords, the\n" +
+			"mapping, an artifact. It connects to nothing, so that it can run where a configuration is written. It prints\n" +
+			"the settings that differ from their defaults, each with the line, the variable or the flag that sets it; no\n" +
+			"password is among them. The exit status is 0 if all is well, and 1 if something is not.",
 		Args:    cobra.NoArgs,
 		Example: "  consumer lint --config deploy/consumer.yaml",
 	}

@@ -25,10 +25,11 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "consumer [--config FILE]",
 		Short: "Predict arrivals from Kafka on a condensed graph",
-		Long: "consumer reads arrivals from Kafka in micro-batches, attaches them to the synthetic graph that CURRENT names in\n" +
-			"Redis (or that --artifact pins), publishes predictions, and then commits.",
+		Long: "consumer reads arrivals from Kafka in micro-batches, attaches them to the synthetic graph that CURRENT\n" +
+			"names in Redis (or that --artifact pins), publishes predictions, and then commits.",
 		Args: cobra.NoArgs,
-		Example: "  consumer --kafka.brokers localhost:9092 --artifact out/small      # after trainer train --preset small --out out/small\n" +
+		Example: "  trainer train --preset small --out out/small\n" +
+			"  consumer --kafka.brokers localhost:9092 --artifact out/small\n" +
 			"  consumer --config consumer.yaml                                    # config/REFERENCE.md lists its keys\n" +
 			"  consumer --input.mapping.preset debezium --input.mapping.named '#' # rows of a table; docs/connectors.md",
 	}

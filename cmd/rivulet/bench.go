@@ -39,21 +39,25 @@ func benchCommand() *cobra.Command {
 		Long: "bench measures on graphs and artifacts of random numbers, in the shapes of Pubmed, Flickr and Reddit:\n" +
 			"  kernels  dense products by themselves: the row-stable one that serves, the fast one that trains, a plain loop\n" +
 			"  core     node batches of 1, 10, 100 and 1000, from rows of M in memory to probabilities, for each model\n" +
-			"  rivals   the same arrivals on the original graph: its own frozen tables (cached), joined to it and computed for\n" +
-			"           the neighbourhood, and for the whole of it (Whole); both with their first weights multiplied beforehand\n" +
+			"  rivals   the same arrivals on the original graph: its own frozen tables (cached), joined to it and\n" +
+			"           computed for the neighbourhood, and for the whole of it (Whole); both with their first weights\n" +
+			"           multiplied beforehand\n" +
 			"  rows     rows of M from memory, and from Redis behind a cache that has 0, 50 and 90% of them\n" +
-			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and the same\n" +
-			"           predictions published without making them) and a plain loop of franz-go: a topic drained by each in turn,\n" +
-			"           then latencies from an arrival's due time to its publication, at 50 and 80% of the highest rate;\n" +
-			"           with --delivery exactly_once the consumer with transactions, too\n" +
-			"  store    only if it is named, with --services given: an M of --store-rows rows published to Redis, and lookups\n" +
-			"           behind caches of 1 and 10% of it, by how skewed the ids are (the id of rank r is asked for as 1/r^skew)\n" +
-			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker and Redis\n" +
-			"run in another one (--services embedded) or are yours (given): topics, groups and keys with names of their own are\n" +
-			"made there, and removed afterwards. docs/performance.md says what the figures mean.",
+			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and\n" +
+			"           the same predictions published without making them) and a plain loop of franz-go: a topic drained\n" +
+			"           by each in turn, then latencies from an arrival's due time to its publication, at 50 and 80% of\n" +
+			"           the highest rate; with --delivery exactly_once the consumer with transactions, too\n" +
+			"  store    only if it is named, with --services given: an M of --store-rows rows published to Redis, and\n" +
+			"           lookups behind caches of 1 and 10% of it, by how skewed the ids are (the id of rank r is asked for\n" +
+			"           as 1/r^skew)\n" +
+			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker\n" +
+			"and Redis run in another one (--services embedded) or are yours (given): topics, groups and keys with\n" +
+			"names of their own are made there, and removed afterwards. docs/performance.md says what the figures\n" +
+			"mean.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet bench\n  rivulet bench --only core,rivals --shapes reddit --models sgc,gcn --time 2s\n" +
-			"  rivulet bench --only stream --services given --kafka.brokers localhost:9092 --redis.url redis://localhost:6379/15\n" +
+			"  rivulet bench --only stream --services given --kafka.brokers localhost:9092 \\\n" +
+			"    --redis.url redis://localhost:6379/15\n" +
 			"  rivulet bench --only core --format benchmark > new.txt   # benchstat old.txt new.txt",
 	}
 	flags := cmd.Flags()

@@ -147,11 +147,11 @@ func replayLettersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay --reason REASON",
 		Short: "Feed dead letters in again, each once, under its key and with its headers",
-		Long: "replay publishes the records of dead letters as they came, to the topics that they came from, in transactions.\n" +
-			"For each reason it remembers in Kafka up to where it has come (the offsets of group GROUP.dead-letters.REASON), so\n" +
-			"that the same command run again, or killed and run again, feeds nothing in twice. A record that becomes a dead\n" +
-			"letter once more stays one: the header rivulet-replayed says that it was fed in before. Dead letters whose value\n" +
-			"was too large to be kept are counted.\n" +
+		Long: "replay publishes the records of dead letters as they came, to the topics that they came from, in\n" +
+			"transactions. For each reason it remembers in Kafka up to where it has come (the offsets of group\n" +
+			"GROUP.dead-letters.REASON), so that the same command run again, or killed and run again, feeds nothing in\n" +
+			"twice. A record that becomes a dead letter once more stays one: the header rivulet-replayed says that it was\n" +
+			"fed in before. Dead letters whose value was too large to be kept are counted.\n" +
 			"Mend the cause first: publish or activate the right artifact, or change the setting.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet dead-letters replay --reason feature_length --from 2h\n" +

@@ -30,22 +30,22 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the main job on services embedded in this process",
-		Long: "demo trains on a data set, publishes the artifact to an embedded Redis, starts an embedded Kafka broker and the\n" +
-			"consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the whole graph.\n" +
-			"With --artifact it serves an artifact of these data instead of training one.\n" +
-			"In node mode the arrivals are sent within 3 s, so that latency is that of an arrival and not of a queue: --rate 0 sends\n" +
-			"them as fast as Kafka takes them, which shows throughput.\n" +
-			"With --grow half of the training nodes are withheld and arrive with the test nodes, in a random order, each with its\n" +
-			"edges to the nodes of the original graph and to earlier arrivals. The same stream is run three times: arrivals get\n" +
-			"no rows of M; they get rows (attach.arrivals); and those of the first half are merged into the original graph,\n" +
-			"from which a new artifact is trained beside the stream, and takes over. Labels of withheld nodes are known by then,\n" +
-			"those of test nodes never.\n" +
-			"With --prequential there are no services: all nodes arrive in the order of their times, are predicted, and get\n" +
-			"their labels later, as trainer eval --prequential measures it, by default on preset drift.",
+		Long: "demo trains on a data set, publishes the artifact to an embedded Redis, starts an embedded Kafka broker\n" +
+			"and the consumer, streams the test nodes as arrivals, reads the predictions topic, and compares with the\n" +
+			"whole graph. With --artifact it serves an artifact of these data instead of training one.\n" +
+			"In node mode the arrivals are sent within 3 s, so that latency is that of an arrival and not of a queue:\n" +
+			"--rate 0 sends them as fast as Kafka takes them, which shows throughput.\n" +
+			"With --grow half of the training nodes are withheld and arrive with the test nodes, in a random order,\n" +
+			"each with its edges to the nodes of the original graph and to earlier arrivals. The same stream is run\n" +
+			"three times: arrivals get no rows of M; they get rows (attach.arrivals); and those of the first half are\n" +
+			"merged into the original graph, from which a new artifact is trained beside the stream, and takes over.\n" +
+			"Labels of withheld nodes are known by then, those of test nodes never.\n" +
+			"With --prequential there are no services: all nodes arrive in the order of their times, are predicted,\n" +
+			"and get their labels later, as trainer eval --prequential measures it, by default on preset drift.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet demo\n  rivulet demo --preset small --mode graph --batch 64\n  rivulet demo --preset flickr --json\n" +
-			"  rivulet demo --data shop --artifact out/shop --model gcn\n  rivulet demo --preset small --grow\n" +
-			"  rivulet demo --prequential",
+		Example: "  rivulet demo\n  rivulet demo --preset small --mode graph --batch 64\n" +
+			"  rivulet demo --preset flickr --json\n  rivulet demo --data shop --artifact out/shop --model gcn\n" +
+			"  rivulet demo --preset small --grow\n  rivulet demo --prequential",
 	}
 	flags := cmd.Flags()
 	const fallback = "small"

@@ -18,9 +18,9 @@ func devstackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "devstack",
 		Short: "Run an embedded Kafka broker and Redis, for trying the real binaries without installing anything",
-		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted, with the\n" +
-			"topics that the consumer's defaults name and one of labels. It is for development: one copy of all data, in " +
-			"memory unless --dir.",
+		Long: "devstack runs a broker that speaks Kafka's protocol and a Redis in this process until it is interrupted,\n" +
+			"with the topics that the consumer's defaults name and one of labels. It is for development: one copy of all\n" +
+			"data, in memory unless --dir.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet devstack &                              # Kafka on localhost:9092, Redis on localhost:6379\n" +
 			"  trainer publish --artifact out/small && consumer &\n" +

@@ -36,10 +36,10 @@ func putCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put --data DIR",
 		Short: "Write the features of a data set's nodes to Redis, where consumers with features.from: redis look them up",
-		Long: "put writes the features of nodes of a data set to the Redis of features.redis, under features.prefix and the node's id, in the\n" +
-			"form that features.format says (event/README.md, Features by id): float32, the values of all positions, or json, features by\n" +
-			"name where the tables have named columns. To have named columns in positions, give the artifact whose schema " +
-			"makes them.",
+		Long: "put writes the features of nodes of a data set to the Redis of features.redis, under features.prefix and\n" +
+			"the node's id, in the form that features.format says (event/README.md, Features by id): float32, the\n" +
+			"values of all positions, or json, features by name where the tables have named columns. To have named\n" +
+			"columns in positions, give the artifact whose schema makes them.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet generate --preset small --out out/data\n" +
 			"  rivulet features put --data out/data --features.redis.url redis://localhost:6379/1\n" +

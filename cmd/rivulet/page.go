@@ -15,9 +15,10 @@ func pageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "page [--config FILE]",
 		Short: "Look at the stream: a live page of rates, predictions, dead letters and versions",
-		Long: "page serves a live page of the topics and versions that the consumer's settings name: the stream, the map of the\n" +
-			"synthetic graph, one arrival taken apart, dead letters, and what serves where. It joins no group, commits nothing and\n" +
-			"publishes nothing. It listens on loopback; elsewhere it needs TLS and a token (docs/page.md).",
+		Long: "page serves a live page of the topics and versions that the consumer's settings name: the stream, the map\n" +
+			"of the synthetic graph, one arrival taken apart, dead letters, and what serves where. It joins no group,\n" +
+			"commits nothing and publishes nothing. It listens on loopback; elsewhere it needs TLS and a token\n" +
+			"(docs/page.md).",
 		Args:    cobra.NoArgs,
 		Example: "  rivulet page --config deploy/consumer.yaml",
 	}

@@ -18,13 +18,13 @@ func predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict --artifact DIR < arrivals.jsonl > predictions.jsonl",
 		Short: "Predict arrivals from JSON lines or a table without any service, for backfills and for trying an artifact",
-		Long: "predict follows the consumer's path from decoding to prediction, with M read from the artifact. A line that cannot be\n" +
-			"predicted is reported on standard error with the reason, the others are predicted, and the exit status is 1. Lines of\n" +
-			"another shape are mapped as the consumer maps records: give its input.* here, or its file with --config. Predictions have\n" +
-			"no keys here, so input.mapping.key is only checked.\n\n" +
-			"--in reads a table, CSV or Parquet, with a row for each arrival: the columns id, edges (ids as JSON text, or with spaces\n" +
-			"between them), weights, incoming, types, time, and the features as one list in a column features, or as columns of\n" +
-			"their own.\n" +
+		Long: "predict follows the consumer's path from decoding to prediction, with M read from the artifact. A line\n" +
+			"that cannot be predicted is reported on standard error with the reason, the others are predicted, and the\n" +
+			"exit status is 1. Lines of another shape are mapped as the consumer maps records: give its input.* here,\n" +
+			"or its file with --config. Predictions have no keys here, so input.mapping.key is only checked.\n\n" +
+			"--in reads a table, CSV or Parquet, with a row for each arrival: the columns id, edges (ids as JSON text,\n" +
+			"or with spaces between them), weights, incoming, types, time, and the features as one list in a column\n" +
+			"features, or as columns of their own.\n" +
 			"--out writes JSON lines, CSV or Parquet.",
 		Args: cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +

@@ -46,15 +46,16 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay --data DIR [--out FILE|-]",
 		Short: "Send a data set's test nodes as arrivals to Kafka, or write them as JSON lines",
-		Long: "replay sends nodes of a data set as arrivals, in their order, to Kafka or as JSON lines to a file. A refresh never\n" +
-			"trains on test nodes: for arrivals that it merges, withhold training nodes (generate --withhold) and send them with\n" +
-			"--nodes withheld and their classes with --labels. --kafka.topics.arrivals accounts --edges-topic transfers sends\n" +
-			"nodes and edges as two tables.",
+		Long: "replay sends nodes of a data set as arrivals, in their order, to Kafka or as JSON lines to a file. A\n" +
+			"refresh never trains on test nodes: for arrivals that it merges, withhold training nodes (generate\n" +
+			"--withhold) and send them with --nodes withheld and their classes with --labels. --kafka.topics.arrivals\n" +
+			"accounts --edges-topic transfers sends nodes and edges as two tables.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet replay --preset small --kafka.brokers localhost:9092 --rate 500\n" +
-			"  rivulet replay --preset small --out - | rivulet predict --artifact out/small     # after trainer train --preset small --out out/small\n" +
-			"  rivulet replay --data out/data --nodes withheld --labels labels                  # after rivulet generate " +
-			"--withhold 0.2 --out out/data",
+			"  trainer train --preset small --out out/small\n" +
+			"  rivulet replay --preset small --out - | rivulet predict --artifact out/small\n" +
+			"  rivulet generate --withhold 0.2 --out out/data\n" +
+			"  rivulet replay --data out/data --nodes withheld --labels labels",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.nodes, "nodes", "test", "which nodes: test, or withheld: those in no role that have a class")

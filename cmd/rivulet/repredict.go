@@ -24,16 +24,18 @@ func repredictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repredict --from TIME (--to-topic TOPIC | --out FILE)",
 		Short: "Predict arrivals of a span of time again, by another version or model, from the topic that still has them",
-		Long: "repredict reads the arrivals whose records have timestamps from --from up to --to, on the consumer's own path and with its\n" +
-			"settings (--config), and writes predictions to another topic or to a file. It ends at --to, or at the end that the topic\n" +
-			"has when it begins. No group's offsets move, no arrival gets a row of M, and no dead letter is published: records that\n" +
-			"cannot be predicted are counted by reason. With input.forget, ids that later records ask to forget are left out.\n\n" +
-			"The same version gives the bits of then. With attach.arrivals on that holds as long as the rows of M of the arrival and of\n" +
-			"its neighbours are in Redis; a prediction of which this cannot be told is marked as degraded, and counted in " +
-			"the last line.",
+		Long: "repredict reads the arrivals whose records have timestamps from --from up to --to, on the consumer's own\n" +
+			"path and with its settings (--config), and writes predictions to another topic or to a file. It ends at\n" +
+			"--to, or at the end that the topic has when it begins. No group's offsets move, no arrival gets a row of M,\n" +
+			"and no dead letter is published: records that cannot be predicted are counted by reason. With input.forget,\n" +
+			"ids that later records ask to forget are left out.\n\n" +
+			"The same version gives the bits of then. With attach.arrivals on that holds as long as the rows of M of the\n" +
+			"arrival and of its neighbours are in Redis; a prediction of which this cannot be told is marked as degraded,\n" +
+			"and counted in the last line.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet repredict --config consumer.yaml --from 2h --out predictions.parquet\n" +
-			"  rivulet repredict --config consumer.yaml --from 2026-11-25T00:00:00Z --to 2026-11-26T00:00:00Z --version v7 --to-topic predictions-v7\n" +
+			"  rivulet repredict --config consumer.yaml --from 2026-11-25T00:00:00Z --to 2026-11-26T00:00:00Z \\\n" +
+			"    --version v7 --to-topic predictions-v7\n" +
 			"  rivulet repredict --from 30m --artifact out/small --model gcn --out -",
 	}
 	flags := cmd.Flags()

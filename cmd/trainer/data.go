@@ -113,12 +113,13 @@ func dataCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check --data DIR",
 		Short: "Count what is in a data set, what is wrong with it, and what gives its labels away",
-		Long: "check reads a data set as train does and goes on where train would stop: it counts every kind of fault of tables. It\n" +
-			"shows how many nodes of each class each role has, and measures how well simple rules tell the class from one column, the\n" +
-			"id, the order of the rows or the edges alone: half of the labelled nodes, at random, teach the rule, the other half measure\n" +
-			"it. A rule that makes at most a twentieth of the errors of always saying the most frequent class is a suspect: such a\n" +
-			"column often holds what became known with the label. Ten nodes of each role are sent through the consumers' path, to a model\n" +
-			"that is trained on a sample, and the answers compared with the trainer's. check fails if train would.",
+		Long: "check reads a data set as train does and goes on where train would stop: it counts every kind of fault of\n" +
+			"tables. It shows how many nodes of each class each role has, and measures how well simple rules tell the\n" +
+			"class from one column, the id, the order of the rows or the edges alone: half of the labelled nodes, at\n" +
+			"random, teach the rule, the other half measure it. A rule that makes at most a twentieth of the errors of\n" +
+			"always saying the most frequent class is a suspect: such a column often holds what became known with the\n" +
+			"label. Ten nodes of each role are sent through the consumers' path, to a model that is trained on a sample,\n" +
+			"and the answers compared with the trainer's. check fails if train would.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer data check --data out/shop",
 	}
@@ -230,8 +231,8 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d nodes are unlabelled, %d have a class and no role\nOne rule alone, right on held-out nodes (seed %d):\n",
-		len(d.Unlabelled), len(d.Withheld()), seed)
+	fmt.Fprintf(w, "%d nodes are unlabelled, %d have a class and no role\n"+
+		"One rule alone, right on held-out nodes (seed %d):\n", len(d.Unlabelled), len(d.Withheld()), seed)
 	for k, p := range leaks.Measure(d, seed) {
 		mark := ""
 		if p.Suspect() {

@@ -305,10 +305,8 @@ func (f *engineFlags) rows(ctx context.Context, e stage.Engine, data *dataflag.D
 // sayWhole says that a data set was not read row by row.
 func (f *engineFlags) sayWhole(d *dataset.Dataset) {
 	if f.engine == engineDisk {
-		fmt.Fprintf(os.Stderr,
-			"%s is read as a whole, within --memory or not: only tables whose features are numbers, with a split, are read row by row\n",
-			d.Name,
-		)
+		fmt.Fprintf(os.Stderr, "%s is read as a whole, within --memory or not: only tables whose features are numbers, "+
+			"with a split, are read row by row\n", d.Name)
 	}
 }
 

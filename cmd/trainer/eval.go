@@ -104,16 +104,16 @@ func evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval --data DIR",
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
-		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep} on the test nodes, over\n" +
-			"seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full graph and over the\n" +
-			"batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals without S: logreg and\n" +
-			"mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds the classes of known\n" +
-			"neighbours, a byte a node.\n\n" +
+		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep} on the test\n" +
+			"nodes, over seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full\n" +
+			"graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals\n" +
+			"without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds\n" +
+			"the classes of known neighbours, a byte a node.\n\n" +
 			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T\n" +
 			"and S as they were, with growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
 			"With --missing-edges test nodes lose shares of their edges.\n\n" +
-			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which need not\n" +
-			"have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
+			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which\n" +
+			"need not have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
 		Args: cobra.NoArgs,
 		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset small --methods solved,cached,logreg,mlp,glnn,evidence --calibrations none\n" +

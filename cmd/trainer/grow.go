@@ -30,9 +30,9 @@ func growCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grow --data DIR",
 		Short: "Measure what growth is worth on the test nodes: arrivals that get rows of M",
-		Long: "grow condenses the graph and lets the test nodes arrive in random orders. The first share of them gets rows of M as a\n" +
-			"consumer with attach.arrivals on gives them, and the rest is predicted with these rows, without them, and on the whole\n" +
-			"graph with the first share in it. It writes no artifact.",
+		Long: "grow condenses the graph and lets the test nodes arrive in random orders. The first share of them gets\n" +
+			"rows of M as a consumer with attach.arrivals on gives them, and the rest is predicted with these rows,\n" +
+			"without them, and on the whole graph with the first share in it. It writes no artifact.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer grow --preset small --nodes 40 --models sgc,gcn",
 	}

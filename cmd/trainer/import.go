@@ -67,9 +67,10 @@ func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import --weights FILE --model NAME (--data DIR | --artifact DIR) --out DIR",
 		Short: "Make an artifact of a model that was trained in PyTorch Geometric or DGL",
-		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes it the W_O of a\n" +
-			"new artifact: with --data the graph is condensed for it as train does, calibrated and measured; with --artifact it\n" +
-			"becomes one more model of an artifact that keeps cluster means, for which the data are not needed: two layers of\n" +
+		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes\n" +
+			"it the W_O of a new artifact: with --data the graph is condensed for it as train does, calibrated and\n" +
+			"measured; with --artifact it becomes one more model of an artifact that keeps cluster means, for which\n" +
+			"the data are not needed: two layers of\n" +
 			strings.Join(architecture.Convolving(), ", ") + ".\n\n" +
 			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,

@@ -58,27 +58,31 @@ func refreshCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh --from FILE|kafka:TOPIC --data DIR --out DIR",
 		Short: "Train anew on the graph with the nodes that arrived, and publish if that is no worse",
-		Long: "refresh merges arrivals, and labels if they are known, into the data set's training graph, trains as train does, and\n" +
-			"compares the accuracy on the validation nodes with that of the artifact that serves now: --current, or with --publish\n" +
-			"the version that CURRENT names in Redis. Both answer the same nodes as they would on the stream. If the new one is\n" +
-			"more than --max-drop points worse, the artifact is stored but not published, and the command fails.\n" +
-			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays). Arrivals and\n" +
-			"labels are JSON lines in a file, or records of a topic, read to the end that it has at the start. Arrivals are taken by\n" +
-			"the consumers' rules: give the limits.* and input.* of theirs.\n\n" +
-			"With --if-needed a refresh first replays the arrivals since the artifact was made on it, and trains only if an\n" +
-			"alarm says so: S answers other than T with the arrivals in it does (condense anew), the labelled ones are\n" +
+		Long: "refresh merges arrivals, and labels if they are known, into the data set's training graph, trains as train\n" +
+			"does, and compares the accuracy on the validation nodes with that of the artifact that serves now:\n" +
+			"--current, or with --publish the version that CURRENT names in Redis. Both answer the same nodes as they\n" +
+			"would on the stream. If the new one is more than --max-drop points worse, the artifact is stored but not\n" +
+			"published, and the command fails.\n" +
+			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays).\n" +
+			"Arrivals and labels are JSON lines in a file, or records of a topic, read to the end that it has at the\n" +
+			"start. Arrivals are taken by the consumers' rules: give the limits.* and input.* of theirs.\n\n" +
+			"With --if-needed a refresh first replays the arrivals since the artifact was made on it, and trains only if\n" +
+			"an alarm says so: S answers other than T with the arrivals in it does (condense anew), the labelled ones are\n" +
 			"answered right less often than the validation nodes were (retrain), or T has grown by much (outgrown). Else\n" +
-			"the next refresh reads these arrivals again. The artifact is --current, or the one of\n" +
-			"the newest graph in --data-out.\n\n" +
-			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and --data-out.\n" +
-			"Started again with the same flags it goes on from the newest graph in --data-out, and publishes what was not published.\n" +
-			"--rounds 1 does one such refresh, for a scheduler such as cron, and fails if that fails.\n" +
-			"With --group only the arrivals after those that the graph has are read. The group's offsets follow the graph's, are\n" +
-			"committed last, and belong to no consumer: a group that consumers use is refused.",
+			"the next refresh reads these arrivals again. The artifact is --current, or the one of the newest graph in\n" +
+			"--data-out.\n\n" +
+			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and\n" +
+			"--data-out. Started again with the same flags it goes on from the newest graph in --data-out, and publishes\n" +
+			"what was not published. --rounds 1 does one such refresh, for a scheduler such as cron, and fails if that\n" +
+			"fails.\n" +
+			"With --group only the arrivals after those that the graph has are read. The group's offsets follow the\n" +
+			"graph's, are committed last, and belong to no consumer: a group that consumers use is refused.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet generate --preset small --withhold 0.2 --out out/data && trainer train --data out/data --out out/small\n" +
+		Example: "  rivulet generate --preset small --withhold 0.2 --out out/data\n" +
+			"  trainer train --data out/data --out out/small\n" +
 			"  rivulet replay --data out/data --nodes withheld --out arrivals.jsonl --labels labels.jsonl\n" +
-			"  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data out/data --current out/small --out out/small-2\n" +
+			"  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data out/data --current out/small \\\n" +
+			"    --out out/small-2\n" +
 			"  trainer refresh --from kafka:arrivals --labels kafka:labels --group refresh --data out/data \\\n" +
 			"    --out out/refreshed --data-out out/grown --publish --every 1h",
 	}

@@ -47,12 +47,13 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report --out FILE (--data DIR | --results FILE)",
 		Short: "Draw results, losses, M, time and memory as one HTML page",
-		Long: "report measures like eval and writes one HTML page with plots, which needs no other file and no network: accuracy against\n" +
-			"ratio (give several --ratios or --nodes), time and memory, confusion matrix, reliability of probabilities. Its parts take\n" +
-			"runs of their own, at the first size, seed and model: learned (the method learned from a class-aware and a random M: its\n" +
-			"losses, its M by classes, its accuracy over δ), sparsity (the method solved at each --k) and sensitivity (the method\n" +
-			"learned at each --lambda-values and --beta-values, for --sweep-rounds). --results draws the output of an earlier eval --json;\n" +
-			"without --data no further runs are made.",
+		Long: "report measures like eval and writes one HTML page with plots, which needs no other file and no network:\n" +
+			"accuracy against ratio (give several --ratios or --nodes), time and memory, confusion matrix, reliability of\n" +
+			"probabilities. Its parts take runs of their own, at the first size, seed and model: learned (the method\n" +
+			"learned from a class-aware and a random M: its losses, its M by classes, its accuracy over δ), sparsity (the\n" +
+			"method solved at each --k) and sensitivity (the method learned at each --lambda-values and --beta-values,\n" +
+			"for --sweep-rounds). --results draws the output of an earlier eval --json; without --data no further runs\n" +
+			"are made.",
 		Args: cobra.NoArgs,
 		Example: "  trainer report --preset small --nodes 20,40 --methods solved,vng,random --out out/small.html\n" +
 			"  trainer eval --preset small --json > small.json && trainer report --results small.json --out small.html",

@@ -63,7 +63,7 @@ func trainCommand() *cobra.Command {
 		Short: "Train a model, condense its graph and write the artifact",
 		Args:  cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +
-			"  trainer data init shop && trainer train --data shop --out out/shop     # tables nodes.csv and edges.csv in shop\n" +
+			"  trainer data init shop && trainer train --data shop --out out/shop   # tables nodes.csv and edges.csv in shop\n" +
 			"  trainer train --preset small --models auto --out out/best     # the model that is best on validation\n" +
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
 			"  trainer train --preset small --nodes 40 --method learned --search --checkpoint out/learned.ckpt --out " +

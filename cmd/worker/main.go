@@ -11,8 +11,9 @@ import (
 	"rivulet/trainer/stage/solved"
 )
 
-const help = `worker does a stage of a training run on one machine of a Spark cluster: Spark starts it with the file of a job, gives it
-records on standard input and takes others from standard output. Nobody runs it by hand. docs/scale.md says where it has to lie.
+const help = `worker does a stage of a training run on one machine of a Spark cluster: Spark starts it with the file of
+a job, gives it records on standard input and takes others from standard output. Nobody runs it by hand. docs/scale.md
+says where it has to lie.
 
 Usage:
   worker JOB

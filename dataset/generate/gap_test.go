@@ -127,7 +127,8 @@ func (j *judge) regress(x, xTest *graph.Dense, decay float64) float64 {
 			step := float64(g)*float64(s)/float64(n) + decay*float64(w.Data[k])
 			m1[k] = 0.9*m1[k] + 0.1*step
 			m2[k] = 0.999*m2[k] + 0.001*step*step
-			w.Data[k] -= float32(0.1 * m1[k] / (1 - math.Pow(0.9, float64(t))) / (math.Sqrt(m2[k]/(1-math.Pow(0.999, float64(t)))) + 1e-8))
+			w.Data[k] -= float32(0.1 * m1[k] / (1 - math.Pow(0.9, float64(t))) /
+				(math.Sqrt(m2[k]/(1-math.Pow(0.999, float64(t)))) + 1e-8))
 		}
 	}
 	test := xTest.Take(j.test)

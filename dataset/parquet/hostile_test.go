@@ -153,7 +153,8 @@ func TestEncoded(t *testing.T) {
 		{"packed", format.RLEDictionary, indices(2, packed(2, 1, 2, 3, 4)...), ""},
 		{"nulls alone", format.RLEDictionary, nil, ""},
 		{"long run", format.RLEDictionary, indices(4, run(1<<31, 3)...), "a run of 2147483648 in a page of 10"},
-		{"many runs", format.PlainDictionary, indices(4, bytes.Repeat(run(10, 3), 60)...), "in a page of 10 values"}, //nolint:staticcheck // as in files
+		{"many runs", format.PlainDictionary, //nolint:staticcheck // as in files
+			indices(4, bytes.Repeat(run(10, 3), 60)...), "in a page of 10 values"},
 		{"packed run", format.RLEDictionary, indices(4, packed(1<<28, 3)...), "a run of 268435456"},
 		{"packed run that ends early", format.RLEDictionary, indices(4, packed(2, 3)...), "8 bytes with 1 left"},
 		{"packed run of no width", format.RLEDictionary, indices(0, packed(1<<30)...), "a run of 1073741824"},

@@ -21,10 +21,11 @@
 // hostile ones of TestLoadRefuses:
 //
 //	og-rek v1.3.0 (2025)      reads no array: it has neither BUILD nor NEWOBJ; 2.3 GiB for an integer of a million digits
-//	gopickle v0.2.0 (2023)    has hooks for an allow-list of classes, but allocates a length before it reads that much: 2 and
-//	                          4 GiB for the 6 bytes "2 GiB of text" and "4 GiB of text", and 12 bytes of protocol 4 end the
-//	                          process (out of memory, which nothing can recover from); it leaves the escapes of protocol 0
-//	                          as they are, so that arrays are 4 times too long, and panics over the 0L of protocol 2
+//	gopickle v0.2.0 (2023)    has hooks for an allow-list of classes, but allocates a length before it reads that much:
+//	                          2 and 4 GiB for the 6 bytes "2 GiB of text" and "4 GiB of text", and 12 bytes of protocol
+//	                          4 end the process (out of memory, which nothing can recover from); it leaves the escapes
+//	                          of protocol 0 as they are, so that arrays are 4 times too long, and panics over the 0L of
+//	                          protocol 2
 //
 // The opcodes are described in Python's pickletools module, the reductions in NumPy's ndarray.__reduce__ and
 // dtype.__reduce__, and in copyreg.

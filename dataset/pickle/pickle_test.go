@@ -63,9 +63,11 @@ func TestLoad(t *testing.T) {
 		"(I7\np12\ng12\nt.":                                          Tuple{int64(7), int64(7)},
 		"cnumpy.core.multiarray\nscalar\n(cnumpy\ndtype\n(U\x02i8K\x00K\x01tRU\x08\xfe\xff\xff\xff\xff\xff\xff\xfftR.": int64(
 			-2),
-		"c_codecs\nencode\n(X\x03\x00\x00\x00a\xc3\xbfX\x06\x00\x00\x00latin1tR.":               "a\xff",
-		"cscipy.sparse.csr\ncsr_matrix\n)\x81}U\x01aK\x01sb.":                                   &Object{"scipy.sparse.csr_matrix", &Dict{[]any{"a"}, []any{int64(1)}}},
-		"ccopy_reg\n_reconstructor\n(cscipy.sparse.csr\ncsr_matrix\nc__builtin__\nobject\nNtR.": &Object{Class: "scipy.sparse.csr_matrix"},
+		"c_codecs\nencode\n(X\x03\x00\x00\x00a\xc3\xbfX\x06\x00\x00\x00latin1tR.": "a\xff",
+		"cscipy.sparse.csr\ncsr_matrix\n)\x81}U\x01aK\x01sb.": &Object{"scipy.sparse.csr_matrix",
+			&Dict{[]any{"a"}, []any{int64(1)}}},
+		"ccopy_reg\n_reconstructor\n(cscipy.sparse.csr\ncsr_matrix\nc__builtin__\nobject\nNtR.": &Object{
+			Class: "scipy.sparse.csr_matrix"},
 	} {
 		got, err := Load([]byte(pickle))
 		if err != nil {

@@ -9,7 +9,8 @@ import (
 // PackedRows is an M in memory whose rows go by number: a record for each row, in one piece of memory that the garbage
 // collector does not look into. A record begins at word number·[PackedUnit], and is:
 //
-//	length of the node's id in bytes | number of entries | the id's bytes | columns (int32) | values (float32, if M has values)
+//	length of the node's id in bytes | number of entries | the id's bytes | columns (int32) | values (float32, if M
+//	has values)
 //
 // so that a lookup that has found the id has the row in the processor's cache. No row has number 0.
 type PackedRows struct {

@@ -36,7 +36,8 @@ func TestTokenFileRevokes(t *testing.T) {
 		if got := tokens.Takes("stolen"); got != taken {
 			t.Errorf("%s: the token is taken: %v", when, got)
 		}
-		metrics := "# HELP rivulet_http_token_file_unreadable 1 while the token file cannot be read and the tokens from before stay valid.\n" +
+		metrics := "# HELP rivulet_http_token_file_unreadable 1 while the token file cannot be read and the tokens from " +
+			"before stay valid.\n" +
 			"# TYPE rivulet_http_token_file_unreadable gauge\nrivulet_http_token_file_unreadable " + unreadable + "\n" +
 			"# HELP rivulet_http_tokens Tokens of the token file that are valid; 0: it was emptied or removed.\n" +
 			"# TYPE rivulet_http_tokens gauge\nrivulet_http_tokens " + valid + "\n"

@@ -5,7 +5,8 @@
 // Only the services are embedded. The arrivals pass through the same consumer as in production, over sockets.
 //
 //	run.go       the whole job on one screen
-//	feed.go      one stream through a consumer: sent by a replay, its predictions read as a recommendation feed reads them
+//	feed.go      one stream through a consumer: sent by a replay, its predictions read as a recommendation feed reads
+//	             them
 //	tally.go     counts and times of arrivals, predictions and publications
 //	labels.go    the classes of arrivals, published once they have been predicted
 //	settle.go    waits until all arrivals are answered, and sums up

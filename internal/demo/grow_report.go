@@ -208,14 +208,14 @@ func count(is bool) int {
 
 // Print writes the tables as text.
 func (r *GrowReport) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive at %.0f/s, seed %d\n",
-		r.Dataset, r.Nodes, r.SyntheticNodes, r.Withheld, r.Test, r.Rate, r.Seed)
-	fmt.Fprintf(w,
-		"unknown: neighbours without a row of M; right: accuracy on test nodes; agree: with Whole, the same model on T with all earlier\n"+
-			"arrivals in it (the refreshed model where the refreshed artifact answered); new: answered by the refreshed artifact; all in percent\n\n")
+	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive at %.0f/s, "+
+		"seed %d\n", r.Dataset, r.Nodes, r.SyntheticNodes, r.Withheld, r.Test, r.Rate, r.Seed)
+	fmt.Fprint(w, "unknown: neighbours without a row of M; right: accuracy on test nodes; agree: with Whole, the same\n"+
+		"model on T with all earlier arrivals in it (the refreshed model where the refreshed artifact answered); new:\n"+
+		"answered by the refreshed artifact; all in percent\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\t\t\tgrowth off\t\t\tgrowth on\t\t\twith refresh\t\t\t\t\t")
-	fmt.Fprintln(t, "arrivals\ttest\tWhole\tunknown\tright\tagree\tunknown\tright\tagree\tunknown\tright\tagree\tWhole\tnew\t")
+	fmt.Fprintln(t, "arrivals\ttest\tWhole"+strings.Repeat("\tunknown\tright\tagree", 3)+"\tWhole\tnew\t")
 	for k := range r.Windows {
 		from := r.Windows[k].From
 		r.Windows[k].print(t, fmt.Sprintf("%d–%d", from, from+r.Windows[k].Arrivals-1))

@@ -11,7 +11,8 @@ import (
 
 // The signatures are those of AWS' own signer, aws-sdk-go-v2/aws/signer/v4, for the same keys, region and time.
 func TestTokensAreSignedAsByAWS(t *testing.T) {
-	const begin = "https://kafka.eu-central-1.amazonaws.com/?Action=kafka-cluster%3AConnect&X-Amz-Algorithm=AWS4-HMAC-SHA256" +
+	const begin = "https://kafka.eu-central-1.amazonaws.com/?Action=kafka-cluster%3AConnect" +
+		"&X-Amz-Algorithm=AWS4-HMAC-SHA256" +
 		"&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20260102%2Feu-central-1%2Fkafka-cluster%2Faws4_request" +
 		"&X-Amz-Date=20260102T030405Z&X-Amz-Expires=900"
 	at := time.Date(2026, 1, 2, 4, 4, 5, 0, time.FixedZone("", 3600))

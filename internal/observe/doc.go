@@ -30,26 +30,29 @@
 //
 // The metrics; _total are counters, _seconds histograms in seconds:
 //
-//	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and their bytes
+//	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and
+//	                                                     their bytes
 //	rivulet_predictions_total{class}                     predictions published
-//	rivulet_model_predictions_total{model}               the same by model, where several answer each arrival; every other
-//	                                                     figure of predictions is of the first model's
+//	rivulet_model_predictions_total{model}               the same by model, where several answer each arrival; every
+//	                                                     other figure of predictions is of the first model's
 //	rivulet_model_agreed_predictions_total{model}        of these, with the class that the first model predicts
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
-//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had lost or damaged them,
-//	                                                     or a note could not be written
+//	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had
+//	                                                     lost or damaged them, or a note could not be written
 //	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
-//	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large, invalid_record,
-//	                                                     invalid_timestamp; the log names their places
-//	rivulet_forgotten_ids_total{outcome}                 records that asked to forget an id (input.forget): removed, unknown (nothing was stored)
-//	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete, tombstone, other
+//	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large,
+//	                                                     invalid_record, invalid_timestamp; the log names their places
+//	rivulet_forgotten_ids_total{outcome}                 records that asked to forget an id (input.forget): removed,
+//	                                                     unknown (nothing was stored)
+//	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete,
+//	                                                     tombstone, other
 //	rivulet_batch_records                                records of a micro-batch (histogram)
-//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, encode, wait, publish, commit,
-//	                                                     in features where some are looked up by id,
-//	                                                     and where arrivals get rows in note and keep, and in solve beside wait
-//	                                                     and publish
-//	rivulet_end_to_end_seconds                           from a record's timestamp until the brokers acknowledged its prediction,
-//	                                                     or under exactly_once its transaction's end
+//	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, encode, wait,
+//	                                                     publish, commit, in features where some are looked up by id,
+//	                                                     and where arrivals get rows in note and keep, and in solve
+//	                                                     beside wait and publish
+//	rivulet_end_to_end_seconds                           from a record's timestamp until the brokers acknowledged its
+//	                                                     prediction, or under exactly_once its transaction's end
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
@@ -63,32 +66,38 @@
 //	rivulet_edge_update_released_total{reason}           arrivals that no later edge updates any more: aged, crowded,
 //	                                                     superseded, forgotten
 //	rivulet_old_edges_total                              of the unmatched ones, those between two nodes of the graph
-//	rivulet_repartition_records_total{outcome}           records of topics that were brought to the topic of arrivals: node, edge,
-//	                                                     forget, skipped, dead_letter; if repartition.nodes or edges is set
+//	rivulet_repartition_records_total{outcome}           records of topics that were brought to the topic of arrivals:
+//	                                                     node, edge, forget, skipped, dead_letter; if repartition.nodes
+//	                                                     or edges is set
 //	rivulet_repartition_seconds                          from such a record's timestamp until it was committed there
 //	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction,
 //	                                                     type, unknown_type
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
-//	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in memory, else for each distinct id of a batch
+//	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in
+//	                                                     memory, else for each distinct id of a batch
 //	rivulet_cache_hits_total, rivulet_cache_misses_total, rivulet_cache_entries, rivulet_cache_bytes
 //	rivulet_damaged_rows_total                           rows of M that were asked for and are damaged in Redis
 //	rivulet_evicted_buckets_total                        buckets of M that were asked for and that Redis had lost
 //	rivulet_arrival_rows, rivulet_arrival_rows_bytes     rows of M that arrivals were given, by all consumers
 //	rivulet_arrival_rows_written_total, rivulet_arrival_rows_refused_total, rivulet_arrival_rows_found_total
 //	rivulet_arrival_rows_lost_total, rivulet_arrival_rows_unnoted_total
-//	                                                     rows and notes that were given up because Redis did not take them
+//	                                                     rows and notes that were given up because Redis did not take
+//	                                                     them
 //	rivulet_arrival_rows_damaged_total                   stored rows and notes that could not be decoded
 //	rivulet_arrival_solves_total, rivulet_arrival_residual_total
-//	                                                     rows solved, and the sum of the shares of messages that they leave out
+//	                                                     rows solved, and the sum of the shares of messages that they
+//	                                                     leave out
 //	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
 //	rivulet_rebalances_total, rivulet_assigned_partitions
-//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch, lookup, rows, schemas,
-//	                                                     features, publish, labels
+//	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch,
+//	                                                     lookup, rows, schemas, features, publish, labels
 //	rivulet_stalled_seconds                              how long a batch in hand has waited; 0: the stream moves
-//	rivulet_rollbacks_total                              new versions that made dead letters of the stream and were given up
+//	rivulet_rollbacks_total                              new versions that made dead letters of the stream and were
+//	                                                     given up
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
-//	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation, recreated
+//	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation,
+//	                                                     recreated
 //	rivulet_window_predictions                           number of predictions in the window: the last 3840 to 4096
 //	rivulet_window_confidence                            mean probability of the predicted class
 //	rivulet_window_unknown_neighbours_ratio              share of unknown neighbours

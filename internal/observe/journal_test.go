@@ -46,13 +46,15 @@ func TestDeadLettersInTheLogAreLimited(t *testing.T) {
 	if got := strings.Count(out.String(), `msg="dead letter"`); got != 10 || strings.Count(out.String(), "\n") != 10 {
 		t.Errorf("%d lines of 14 dead letters, want 10:\n%s", got, out.String())
 	}
-	if want := `level=WARN msg="dead letter" id=node-7 topic=arrivals partition=2 offset=7 reason=not_finite detail=why`; !strings.Contains(out.String(), want) {
+	want := `level=WARN msg="dead letter" id=node-7 topic=arrivals partition=2 offset=7 reason=not_finite detail=why`
+	if !strings.Contains(out.String(), want) {
 		t.Errorf("%s\nis not in\n%s", want, out.String())
 	}
 	out.Reset()
 	clock.now = noon.Add(time.Minute)
 	j.Batch(letters(event.ReasonUnparsable, 1))
-	want := `level=WARN msg="more dead letters, which have no line of their own" dead_letters=4 reasons="too_large 1, unparsable 3"` + "\n" +
+	want = `level=WARN msg="more dead letters, which have no line of their own" dead_letters=4 ` +
+		`reasons="too_large 1, unparsable 3"` + "\n" +
 		`level=WARN msg="dead letter" id=node-0 topic=arrivals partition=2 offset=0 reason=unparsable detail=why` + "\n"
 	if out.String() != want {
 		t.Errorf("a minute later:\n%s\nwant\n%s", out.String(), want)

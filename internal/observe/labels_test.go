@@ -24,7 +24,8 @@ func predict(o *Observer, all ...event.Prediction) {
 
 func wantLabels(t *testing.T, o *Observer, right, wrong, unmatched, refused int) {
 	t.Helper()
-	want := "# HELP rivulet_labels_total Labels read, by their result for this member's predictions.\n# TYPE rivulet_labels_total counter\n"
+	want := "# HELP rivulet_labels_total Labels read, by their result for this member's predictions.\n" +
+		"# TYPE rivulet_labels_total counter\n"
 	for _, of := range []struct {
 		name string
 		n    int

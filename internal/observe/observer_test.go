@@ -168,10 +168,12 @@ func TestMetrics(t *testing.T) {
 # HELP rivulet_abstained_predictions_total Predictions whose probability was below the abstention threshold.
 # TYPE rivulet_abstained_predictions_total counter
 rivulet_abstained_predictions_total 1
-# HELP rivulet_arrival_residual_total Sum over these arrivals of the share of the squared norm of their messages that their rows do not reproduce.
+# HELP rivulet_arrival_residual_total Sum over these arrivals of the share of the squared norm of their messages ` +
+		`that their rows do not reproduce.
 # TYPE rivulet_arrival_residual_total counter
 rivulet_arrival_residual_total 0.5
-# HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.
+# HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last ` +
+		`micro-batch.
 # TYPE rivulet_arrival_rows gauge
 rivulet_arrival_rows 30
 # HELP rivulet_arrival_rows_bytes Approximate memory of these rows in Redis, as attach.max_bytes counts it.
@@ -183,13 +185,16 @@ rivulet_arrival_rows_damaged_total 4
 # HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
 # TYPE rivulet_arrival_rows_found_total counter
 rivulet_arrival_rows_found_total 8
-# HELP rivulet_arrival_rows_lost_total Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is gone.
+# HELP rivulet_arrival_rows_lost_total Rows of arrivals that were given up because Redis did not take them: ` +
+		`redis.outage is degrade, or the version is gone.
 # TYPE rivulet_arrival_rows_lost_total counter
 rivulet_arrival_rows_lost_total 5
-# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because of attach.max_rows or attach.max_bytes.
+# HELP rivulet_arrival_rows_refused_total Rows of arrivals that were not written, because of attach.max_rows or ` +
+		`attach.max_bytes.
 # TYPE rivulet_arrival_rows_refused_total counter
 rivulet_arrival_rows_refused_total 1
-# HELP rivulet_arrival_rows_unnoted_total Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions are marked as degraded.
+# HELP rivulet_arrival_rows_unnoted_total Notes of arrivals that were given up because Redis did not take them ` +
+		`(redis.outage: degrade); these predictions are marked as degraded.
 # TYPE rivulet_arrival_rows_unnoted_total counter
 rivulet_arrival_rows_unnoted_total 6
 # HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
@@ -260,7 +265,8 @@ rivulet_candidate_predictions_total{by="current",class="tripod",version="v2"} 0
 # HELP rivulet_damaged_rows_total Rows of M that were asked for and are damaged in Redis, each time.
 # TYPE rivulet_damaged_rows_total counter
 rivulet_damaged_rows_total 6
-# HELP rivulet_evicted_buckets_total Buckets of M that were asked for and that Redis had lost, though the version is complete, each time.
+# HELP rivulet_evicted_buckets_total Buckets of M that were asked for and that Redis had lost, though the version ` +
+		`is complete, each time.
 # TYPE rivulet_evicted_buckets_total counter
 rivulet_evicted_buckets_total 7
 # HELP rivulet_dead_letters_total Records set aside, by reason.
@@ -279,7 +285,8 @@ rivulet_dead_letters_total{reason="schema"} 0
 rivulet_dead_letters_total{reason="too_large"} 0
 rivulet_dead_letters_total{reason="too_many_edges"} 0
 rivulet_dead_letters_total{reason="unparsable"} 0
-# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, or a note that could not be written.
+# HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis ` +
+		`was down, or had lost or damaged them, or a note that could not be written.
 # TYPE rivulet_degraded_predictions_total counter
 rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
@@ -290,7 +297,8 @@ rivulet_dropped_edges_total 5
 rivulet_dropped_records_total{reason="invalid_record"} 0
 rivulet_dropped_records_total{reason="invalid_timestamp"} 0
 rivulet_dropped_records_total{reason="too_large"} 1
-# HELP rivulet_edge_update_released_total Arrivals that no later edge can update any more, by reason: aged, crowded, superseded, forgotten.
+# HELP rivulet_edge_update_released_total Arrivals that no later edge can update any more, by reason: aged, ` +
+		`crowded, superseded, forgotten.
 # TYPE rivulet_edge_update_released_total counter
 rivulet_edge_update_released_total{reason="aged"} 7
 rivulet_edge_update_released_total{reason="crowded"} 0
@@ -299,14 +307,16 @@ rivulet_edge_update_released_total{reason="superseded"} 0
 # HELP rivulet_edge_update_revisions_total Arrivals that were updated because an edge came late.
 # TYPE rivulet_edge_update_revisions_total counter
 rivulet_edge_update_revisions_total 9
-# HELP rivulet_edge_wait_arrivals_total Arrivals that have waited for edges, by why they wait no longer: complete, late, crowded, superseded, idle.
+# HELP rivulet_edge_wait_arrivals_total Arrivals that have waited for edges, by why they wait no longer: ` +
+		`complete, late, crowded, superseded, idle.
 # TYPE rivulet_edge_wait_arrivals_total counter
 rivulet_edge_wait_arrivals_total{outcome="complete"} 1
 rivulet_edge_wait_arrivals_total{outcome="crowded"} 0
 rivulet_edge_wait_arrivals_total{outcome="idle"} 4
 rivulet_edge_wait_arrivals_total{outcome="late"} 2
 rivulet_edge_wait_arrivals_total{outcome="superseded"} 0
-# HELP rivulet_edge_wait_bytes Bytes of the records between those that wait or are kept and the last ones that were read.
+# HELP rivulet_edge_wait_bytes Bytes of the records between those that wait or are kept and the last ones that ` +
+		`were read.
 # TYPE rivulet_edge_wait_bytes gauge
 rivulet_edge_wait_bytes 300
 # HELP rivulet_edge_wait_edges_total Edges of their own: joined to an arrival, late for one that is kept, or unmatched.
@@ -314,12 +324,17 @@ rivulet_edge_wait_bytes 300
 rivulet_edge_wait_edges_total{outcome="joined"} 5
 rivulet_edge_wait_edges_total{outcome="late"} 10
 rivulet_edge_wait_edges_total{outcome="unmatched"} 6
-# HELP rivulet_edge_wait_records Arrivals and edges of their own that wait for each other (attach.wait), by kind; kept: arrivals that a later edge can update (attach.update).
+# HELP rivulet_edge_wait_records Arrivals and edges of their own that wait for each other (attach.wait), by kind; ` +
+		`kept: arrivals that a later edge can update (attach.update).
 # TYPE rivulet_edge_wait_records gauge
 rivulet_edge_wait_records{kind="arrival"} 2
 rivulet_edge_wait_records{kind="edge"} 3
 rivulet_edge_wait_records{kind="kept"} 4
-# HELP rivulet_edge_weights_total Edges whose weight, direction or type was read as another one: ignored (the artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, direction and type (the artifact's edges have none) as one without; unknown_type (the artifact's edges have none of this name, or the arrival gives none) as an edge to an unknown neighbour.
+# HELP rivulet_edge_weights_total Edges whose weight, direction or type was read as another one: ignored (the ` +
+		`artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training ` +
+		`graph) by the tables of the heaviest, direction and type (the artifact's edges have none) as one without; ` +
+		`unknown_type (the artifact's edges have none of this name, or the arrival gives none) as an edge to an unknown ` +
+		`neighbour.
 # TYPE rivulet_edge_weights_total counter
 rivulet_edge_weights_total{reading="above"} 9
 rivulet_edge_weights_total{reading="direction"} 10
@@ -330,7 +345,8 @@ rivulet_edge_weights_total{reading="unknown_type"} 12
 # HELP rivulet_feature_lookups_total Arrivals whose records brought no features, which were looked up by id.
 # TYPE rivulet_feature_lookups_total counter
 rivulet_feature_lookups_total 2
-# HELP rivulet_forgotten_ids_total Records that asked to forget an id, by whether something was stored of it: removed or unknown.
+# HELP rivulet_forgotten_ids_total Records that asked to forget an id, by whether something was stored of it: ` +
+		`removed or unknown.
 # TYPE rivulet_forgotten_ids_total counter
 rivulet_forgotten_ids_total{outcome="removed"} 2
 rivulet_forgotten_ids_total{outcome="unknown"} 1
@@ -362,7 +378,8 @@ rivulet_neighbours_total{kind="unknown"} 2
 # HELP rivulet_old_edges_total Edges of their own between two nodes of the graph, for the next refresh.
 # TYPE rivulet_old_edges_total counter
 rivulet_old_edges_total 13
-# HELP rivulet_other_schema_records_total Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema.
+# HELP rivulet_other_schema_records_total Arrivals with features by name whose header rivulet-schema has another ` +
+		`hash than the artifact's schema.
 # TYPE rivulet_other_schema_records_total counter
 rivulet_other_schema_records_total 6
 # HELP rivulet_predictions_total Predictions published, by class.
@@ -389,10 +406,12 @@ rivulet_retries_total{stage="rows"} 0
 rivulet_retries_total{stage="schemas"} 0
 rivulet_retries_total{stage="topics"} 0
 rivulet_retries_total{stage="version"} 0
-# HELP rivulet_rollbacks_total New versions that made dead letters of the stream, so that the version before serves again.
+# HELP rivulet_rollbacks_total New versions that made dead letters of the stream, so that the version before ` +
+		`serves again.
 # TYPE rivulet_rollbacks_total counter
 rivulet_rollbacks_total 1
-# HELP rivulet_row_lookups_total Rows of M that were asked for: one for each edge if M is in memory, else one for each distinct id of a micro-batch.
+# HELP rivulet_row_lookups_total Rows of M that were asked for: one for each edge if M is in memory, else one for ` +
+		`each distinct id of a micro-batch.
 # TYPE rivulet_row_lookups_total counter
 rivulet_row_lookups_total 6
 # HELP rivulet_skipped_records_total Records that are no arrivals and nothing is wrong with, by kind.

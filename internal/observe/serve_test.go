@@ -146,7 +146,8 @@ func TestAStreamThatStandsIsNotReady(t *testing.T) {
 	o.Rebalance([]kafka.TopicPartition{{Topic: "arrivals"}})
 	stalled := func(want string) {
 		t.Helper()
-		text := "# HELP rivulet_stalled_seconds How long a batch in hand has waited without any delivery; 0: the stream moves.\n" +
+		text := "# HELP rivulet_stalled_seconds How long a batch in hand has waited without any delivery; 0: the stream " +
+			"moves.\n" +
 			"# TYPE rivulet_stalled_seconds gauge\nrivulet_stalled_seconds " + want + "\n"
 		if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(text), "rivulet_stalled_seconds"); err != nil {
 			t.Error(err)

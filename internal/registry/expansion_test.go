@@ -101,7 +101,8 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 		"small blocks": []byte("\x02n\x00" + strings.Repeat("\x02\x00\x00\x00\x00", size/5) + "\x00\x00\x00"),
 	})
 	schema("avro of nothing", sr.Schema{Schema: `{"type":"record","name":"R","fields":[{"name":"id","type":"string"},
-		{"name":"features","type":{"type":"array","items":"null"}},{"name":"x","type":{"type":"array","items":{"type":"record","name":"N","fields":[]}}}]}`},
+		{"name":"features","type":{"type":"array","items":"null"}},` +
+		`{"name":"x","type":{"type":"array","items":{"type":"record","name":"N","fields":[]}}}]}`},
 		map[string][]byte{
 			"nulls":   []byte("\x02n" + block("", 1<<40) + "\x00"),
 			"records": []byte("\x02n\x00" + block("", 1<<40)),

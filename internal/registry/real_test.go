@@ -77,7 +77,8 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 
 	create("node", sr.Schema{Schema: `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n",` +
 		`"type":"int"}]}`})
-	id = create("named", sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
+	id = create("named", sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},` +
+		`{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"double"}}]}`,
 		References: []sr.SchemaReference{{Name: "g.Node", Subject: "node" + suffix, Version: 1}}})
 	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {

@@ -75,8 +75,8 @@ func same(t *testing.T, got event.Arrival, err error) {
 }
 
 const foreign = `syntax = "proto3"; package shop; import "common.proto"; import "google/protobuf/timestamp.proto";
-message Other { string x = 1; message Click { string id = 7; repeated double features = 2; repeated string edges = 3; Unit unit = 4;
-  google.protobuf.Timestamp time = 5; } }`
+message Other { string x = 1; message Click { string id = 7; repeated double features = 2;
+  repeated string edges = 3; Unit unit = 4; google.protobuf.Timestamp time = 5; } }`
 
 func TestSchemas(t *testing.T) {
 	server, r, asked := fake(t, Options{})
@@ -115,7 +115,8 @@ func TestSchemas(t *testing.T) {
 	register(t, server, "node", sr.Schema{Schema: node})
 	id = register(t, server, "named-value",
 		sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
-		{"name":"features","type":{"type":"array","items":"double"}}]}`, References: []sr.SchemaReference{{Name: "g.Node", Subject: "node", Version: 1}}})
+		{"name":"features","type":{"type":"array","items":"double"}}]}`,
+			References: []sr.SchemaReference{{Name: "g.Node", Subject: "node", Version: 1}}})
 	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
 		t.Errorf("a schema with a reference: %+v, %v", got, err)
 	}

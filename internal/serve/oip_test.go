@@ -130,7 +130,8 @@ func binaryTensors() (body []byte, header int) {
 	head := fmt.Sprintf(`{"inputs":[{"name":"id","shape":[3],"datatype":"BYTES","parameters":{"binary_data_size":%d}},
 		{"name":"features","shape":[3,3],"datatype":"FP32","parameters":{"binary_data_size":%d}},
 		{"name":"edges","shape":[3],"datatype":"BYTES","parameters":{"binary_data_size":%d}},
-		{"name":"edges.offsets","shape":[4],"datatype":"INT64","parameters":{"binary_data_size":%d}}]}`, len(ids), len(features), len(edges), len(offsets))
+		{"name":"edges.offsets","shape":[4],"datatype":"INT64","parameters":{"binary_data_size":%d}}]}`,
+		len(ids), len(features), len(edges), len(offsets))
 	return bytes.Join([][]byte{[]byte(head), ids, features, edges, offsets}, nil), len(head)
 }
 

@@ -13,8 +13,8 @@
 // and draws the nodes that X' starts from. Then, in learn.go, every outer round has a relay of its own, an SGC
 // (relay.go), and
 //
-//	20 steps on S    down L_gra + λ L_str; the first of five rounds moves A' (its MLP), the others X'. After each step the
-//	                 relay takes J Adam steps on S alone
+//	20 steps on S    down L_gra + λ L_str; the first of five rounds moves A' (its MLP), the others X'. After each step
+//	                 the relay takes J Adam steps on S alone
 //	20 steps on M    down L_tra + β L_ind, with the S and the relay of that time
 //
 // Every few rounds the caller's Validate measures S and M; the best are kept (learn.go), made sparse by the

@@ -26,8 +26,8 @@ import (
 //	Keys:b:e             hash    bucket b of epoch e: id -> record, seal; expires when epoch e+1 ends
 //	Keys:count:e         string  rows written in epoch e; expires with them
 //	Keys:count:bytes:e   string  their bytes ([Options].MaxBytes); expires with them
-//	Notes:place          hash    offset, or offset.edge -> note, seal (see [Rows.Note]); expires a week after the last one
-//	                             was written
+//	Notes:place          hash    offset, or offset.edge -> note, seal (see [Rows.Note]); expires a week after the last
+//	                             one was written
 //
 // Epoch e is Redis' time divided by the TTL, so a row lives for at least one TTL and at most two, and a reader asks for
 // an id in two hashes. Without a TTL there is only epoch 0, which does not expire. Only Redis' clock counts, on a

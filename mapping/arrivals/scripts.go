@@ -41,12 +41,12 @@ end`
 // the one of Redis' time, which is then the answer.
 //
 //	KEYS  marker; counts of rows and of bytes of the epoch before, and of this one; keys of notes of places; buckets
-//	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes besides
-//	      its content, number of places, generation, 1 if that is confirmed, ms until the keys of notes expire; of each
-//	      row: its bucket's place in KEYS, id, record, and if it replaces another one the place in KEYS of the id's
-//	      bucket in the epoch before, else 0
-//	->    outcome: gone, overtaken, epoch or kept; the epoch; how many were written, how many refused; rows and bytes that
-//	      are there; how often rows were forgotten; if kept, of each row: 1 if it was written, else 0, in one string
+//	ARGV  marker's id, TTL in ms, epoch, ms at which its keys expire, most rows, most bytes, bytes that a row takes
+//	      besides its content, number of places, generation, 1 if that is confirmed, ms until the keys of notes expire;
+//	      of each row: its bucket's place in KEYS, id, record, and if it replaces another one the place in KEYS of the
+//	      id's bucket in the epoch before, else 0
+//	->    outcome: gone, overtaken, epoch or kept; the epoch; how many were written, how many refused; rows and bytes
+//	      that are there; how often rows were forgotten; if kept, of each row: 1 if it was written, else 0, in one string
 var keepRows = redis.NewScript(`
 local function text(n) return string.format('%.0f', n) end
 ` + overtaken + `

@@ -78,7 +78,7 @@ func Start(output io.Writer, program string, args ...string) (*Process, error) {
 
 // StartIn is [Start] with further environment variables, NAME=value each.
 func StartIn(variables []string, output io.Writer, program string, args ...string) (*Process, error) {
-	p := &Process{cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // it is ended by its signals
+	p := &Process{cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // signals end it
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	p.cmd.Env = append(os.Environ(), variables...)
 	if err := p.cmd.Start(); err != nil {

@@ -123,7 +123,8 @@ artifact: %q
 batch: {mode: node, size: 32, linger: 20ms}
 http: {listen: ""}
 log: {level: warn}
-`, s.kafka.Addr, s.group(), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"), s.Path("artifact-1")))
+`, s.kafka.Addr, s.group(), sessionTimeout, s.topic("arrivals"), s.topic("predictions"), s.topic("letters"),
+		s.Path("artifact-1")))
 	var err error
 	s.sender, err = kgo.NewClient(kgo.SeedBrokers(s.kafka.Addr), kgo.UnknownTopicRetries(-1))
 	s.must(err)

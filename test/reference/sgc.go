@@ -57,7 +57,8 @@ func SGCTables(graph, z Matrix) Tables { return HopTables(graph, z, 2) }
 // HopTables are section 2's tables of K hops of a graph (B, Z), n_j = (D_j+1)^-½ with D_j the degree with the
 // self-loop, Z^t = Â^t Z:
 //
-//	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t    c = n², n⁴, …, K−1 of them but at least one
+//	Z̃⁰ = Z    Z̃^{t+1}_j = n_j(Σ_k B_jk Z^t_k/√D_k + n_j Z̃^t_j)    u_t = n Z̃^t
+//	c = n², n⁴, …, K−1 of them but at least one
 func HopTables(graph, z Matrix, hops int) Tables {
 	d := PlusOne(graph.RowSums())
 	n := Each(PlusOne(d), InvSqrt)

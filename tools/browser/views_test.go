@@ -268,8 +268,10 @@ func accessible(t *testing.T, ctx context.Context, where string) {
 		t.Fatal(err)
 	}
 	run(t, ctx, chromedp.Evaluate(string(axe)+"; undefined", nil))
-	found := eval[string](t, ctx, `axe.run().then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
-		.map((v) => v.id + " (" + v.impact + "): " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary.slice(0, 220)).join("; ")).join("\n"))`)
+	found := eval[string](t, ctx, `axe.run().then((r) => r.violations.filter((v) => v.impact === "serious" || `+
+		`v.impact === "critical")
+		.map((v) => v.id + " (" + v.impact + "): " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + `+
+		`n.failureSummary.slice(0, 220)).join("; ")).join("\n"))`)
 	if found != "" {
 		t.Errorf("%s:\n%s", where, found)
 	}

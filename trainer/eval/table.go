@@ -132,8 +132,9 @@ var columns = []column{
 const Mark = "*"
 
 // Legend says how the columns of the tables are to be read.
-const Legend = Mark + `           the row that consumers serve: the first model, fitted on the original graph and deployed on the synthetic
-            one (O->S), with the propagation that validation chose among those here, of each method and size that makes an artifact
+const Legend = Mark + `           the row that consumers serve: the first model, fitted on the original graph and
+            deployed on the synthetic one (O->S), with the propagation that validation chose among those here, of each
+            method and size that makes an artifact
 setting     where weights were fitted -> where they are deployed: O the original graph, S the synthetic one
 own         a small model of the arrival's own features answers beside the model, where validation gains by it
 Two figures in a cell are of graph and of node batches; ms and MB are of graph batches.

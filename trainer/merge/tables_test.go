@@ -21,7 +21,8 @@ import (
 
 // graph of tables: a trains, b is unlabelled, c validates, d tests, e and f are in no role and have no edges.
 const (
-	nodesCSV = "id,label,split,x,y\na,zebra,train,1,2\nb,,unlabelled,3,4\nc,ant,val,5,6\nd,zebra,test,7,8\ne,,none,9,10\nf,ant,none,11,12\n"
+	nodesCSV = "id,label,split,x,y\na,zebra,train,1,2\nb,,unlabelled,3,4\nc,ant,val,5,6\nd,zebra,test,7,8\n" +
+		"e,,none,9,10\nf,ant,none,11,12\n"
 	edgesCSV = "source,target\na,b\nb,c\nc,d\n"
 )
 

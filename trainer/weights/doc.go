@@ -11,7 +11,8 @@
 // name.
 //
 //	model  layers  tensors of a layer, [out, in] and [out]
-//	sgc    1       weight, bias                      SGConv (lin.weight, lin.bias) or a Linear; K is no tensor, 2 unless said otherwise
+//	sgc    1       weight, bias                      SGConv (lin.weight, lin.bias) or a Linear; K is no tensor, 2
+//	                                                 unless said otherwise
 //	gcn    2 to 8  lin.weight, bias                  GCNConv
 //	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean

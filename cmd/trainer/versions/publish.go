@@ -23,14 +23,15 @@ func publishCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish --artifact DIR",
 		Short: "Publish an artifact to Redis and point CURRENT at it",
-		Long: "publish writes the rows of M, then the serving part of the artifact, then a complete marker, and last sets CURRENT\n" +
-			"if nobody else has moved it. After an interruption run it again, and it continues where it stopped. Versions that are\n" +
-			"older than the --keep last ones and that no consumer uses are removed. An artifact is refused that predicts no finite\n" +
-			"numbers for its own synthetic nodes and, unless --other-data is given, one of other data than the version that\n" +
-			"serves: other features, classes or ids. With --candidate CANDIDATE is set in place of CURRENT: consumers\n" +
-			"try the version beside the one that serves, and trainer promote or abort ends that.\n" +
-			"An M of more than 262,144 rows is not read into memory: it takes temporary files of the size of its rows in Redis, in\n" +
-			"the directory that TMPDIR names.",
+		Long: "publish writes the rows of M, then the serving part of the artifact, then a complete marker, and last sets\n" +
+			"CURRENT if nobody else has moved it. After an interruption run it again, and it continues where it stopped.\n" +
+			"Versions that are older than the --keep last ones and that no consumer uses are removed. An artifact is\n" +
+			"refused that predicts no finite numbers for its own synthetic nodes and, unless --other-data is given, one\n" +
+			"of other data than the version that serves: other features, classes or ids. With --candidate CANDIDATE is\n" +
+			"set in place of CURRENT: consumers try the version beside the one that serves, and trainer promote or abort\n" +
+			"ends that.\n" +
+			"An M of more than 262,144 rows is not read into memory: it takes temporary files of the size of its rows in\n" +
+			"Redis, in the directory that TMPDIR names.",
 		Args: cobra.NoArgs,
 		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0\n" +
 			"  trainer publish --artifact out/next --candidate",
@@ -116,9 +117,9 @@ func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify --artifact DIR",
 		Short: "Compare a published version with its artifact, byte by byte",
-		Long: "verify reads the rows of M and the files of a complete version from Redis, compares them with the artifact, and names\n" +
-			"the first one that is missing or damaged. It changes nothing; trainer publish with the same artifact mends a " +
-			"version.",
+		Long: "verify reads the rows of M and the files of a complete version from Redis, compares them with the\n" +
+			"artifact, and names the first one that is missing or damaged. It changes nothing; trainer publish with\n" +
+			"the same artifact mends a version.",
 		Args:    cobra.NoArgs,
 		Example: "  trainer verify --artifact out/small --redis redis://localhost:6379/0",
 	}

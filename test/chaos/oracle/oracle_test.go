@@ -341,7 +341,8 @@ time=2026-03-01T12:00:12Z level=INFO msg="mapping rows are read again" degraded_
 a line of another kind
 time=2026-03-01T12:01:00Z level=WARN msg="mapping rows cannot be read: predictions are" error="the version has vanished"
 time=2026-03-01T12:01:02Z level=INFO msg="mapping rows are read again"
-time=2026-03-01T12:02:00Z level=WARN msg="rows and notes of arrivals cannot be written" error="context deadline exceeded"
+time=2026-03-01T12:02:00Z level=WARN msg="rows and notes of arrivals cannot be written" error=` +
+		`"context deadline exceeded"
 time=2026-03-01T12:02:09Z level=INFO msg="the last line"
 `
 	got, err := ReadOutages(strings.NewReader(log))

@@ -60,16 +60,19 @@ func TestCommand(t *testing.T) {
 
 func TestCommandFails(t *testing.T) {
 	for script, want := range map[string]string{
-		`echo "26/11/23 INFO x" >&2; echo "Caused by: Error: rivulet-worker: stage nodes: row 3" >&2; exit 1`: "stage nodes: row 3: exit status 1",
-		`echo "org.apache.spark.SparkException: [NO_ROOM] nothing left" >&2; exit 1`:                          "[NO_ROOM] nothing left",
+		`echo "26/11/23 INFO x" >&2; echo "Caused by: Error: rivulet-worker: stage nodes: row 3" >&2; exit ` +
+			`1`: "stage nodes: row 3: exit status 1",
+		`echo "org.apache.spark.SparkException: [NO_ROOM] nothing left" >&2; exit 1`: "[NO_ROOM] nothing left",
 		`exit 3`: "exit status 3",
 		`echo "WARN FileStreamSink: x
 java.io.FileNotFoundException: File /w/*/done does not exist
-[PATH_NOT_FOUND] Path does not exist: /w/*/done. SQLSTATE: 42K03; line 1" >&2; exit 1`: "spark: [PATH_NOT_FOUND] Path does not exist: /w/*/done",
+[PATH_NOT_FOUND] Path does not exist: /w/*/done. SQLSTATE: 42K03; line 1" >&2; exit ` +
+			`1`: "spark: [PATH_NOT_FOUND] Path does not exist: /w/*/done",
 		`echo "java.io.IOException: No space left on device" >&2; exit 1`: "spark: a machine of Spark has no room left",
 		`echo "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/w." >&2; exit ` +
 			`1`: "spark: a machine of Spark could not write below --work",
-		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit 1`: "spark: executors of Spark ended or lost their files",
+		`echo "org.apache.spark.SparkException: ExecutorLostFailure (executor 3)" >&2; exit ` +
+			`1`: "spark: executors of Spark ended or lost their files",
 	} {
 		path, _ := sparkSQL(t, script)
 		err := words(newCommand(t, path).Run(t.Context(), nil, "SELECT 1", &stringRows{}))

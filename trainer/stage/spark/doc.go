@@ -12,7 +12,8 @@
 // A stage is one statement, and its outputs one directory of Parquet below the working directory, which is a path that
 // all of Spark's machines see:
 //
-//	WORK/STAGE-HASH/rows-RUN  t (output), k (key), o (order), p (payload), and a row with t = -1 for each worker: its Summary
+//	WORK/STAGE-HASH/rows-RUN  t (output), k (key), o (order), p (payload), and a row with t = -1 for each worker: its
+//	                          Summary
 //	WORK/STAGE-HASH/done      one row that describes the tables, and names their directory of rows
 //
 // Each run writes rows in directories of its own: Spark goes on for minutes with the statement of a driver that was

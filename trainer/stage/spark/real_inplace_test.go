@@ -94,10 +94,11 @@ func written(t *testing.T, a connect.Address, d *dataset.Dataset, dir string, li
 	for _, statement := range []string{
 		"SET spark.sql.caseSensitive=true",
 		"SET spark.sql.variable.substitute=false",
-		fmt.Sprintf("INSERT OVERWRITE DIRECTORY %q USING parquet SELECT /*+ REPARTITION(3) */ %s, current_timestamp() AS left, fold, churned, %s FROM json.`%s`",
+		fmt.Sprintf("INSERT OVERWRITE DIRECTORY %q USING parquet SELECT /*+ REPARTITION(3) */ %s, "+
+			"current_timestamp() AS left, fold, churned, %s FROM json.`%s`",
 			dir+"/nodes", quotedName(hostileID), features, nodes),
-		fmt.Sprintf("INSERT OVERWRITE DIRECTORY %q USING parquet SELECT /*+ REPARTITION(2) */ %s, target, weight FROM json.`%s`",
-			dir+"/edges", quotedName(hostileEnd), edges),
+		fmt.Sprintf("INSERT OVERWRITE DIRECTORY %q USING parquet SELECT /*+ REPARTITION(2) */ %s, target, weight "+
+			"FROM json.`%s`", dir+"/edges", quotedName(hostileEnd), edges),
 	} {
 		expect.OK(t, session.Exec(t.Context(), statement, func(int64, int64, int64) {}))
 	}

@@ -137,9 +137,9 @@ func (s *Session) AddFile(ctx context.Context, name string, content []byte) erro
 		first.Payload = &connectpb.AddArtifactsRequest_Batch_{Batch: &connectpb.AddArtifactsRequest_Batch{
 			Artifacts: []*connectpb.AddArtifactsRequest_SingleChunkArtifact{{Name: name, Data: piece(0)}}}}
 	} else {
-		first.Payload = &connectpb.AddArtifactsRequest_BeginChunk{BeginChunk: &connectpb.AddArtifactsRequest_BeginChunkedArtifact{
-			Name: name, TotalBytes: int64(len(content)), NumChunks: int64((len(content) + chunk - 1) / chunk),
-			InitialChunk: piece(0)}}
+		begin := &connectpb.AddArtifactsRequest_BeginChunkedArtifact{Name: name, TotalBytes: int64(len(content)),
+			NumChunks: int64((len(content) + chunk - 1) / chunk), InitialChunk: piece(0)}
+		first.Payload = &connectpb.AddArtifactsRequest_BeginChunk{BeginChunk: begin}
 	}
 	err := stream.Send(first)
 	for from := chunk; err == nil && from < len(content); from += chunk {

@@ -50,13 +50,16 @@ func (f *fake) part(id string) *connectpb.ExecutePlanResponse {
 	r := &connectpb.ExecutePlanResponse{ResponseId: id}
 	switch id {
 	case "1":
-		r.ResponseType = &connectpb.ExecutePlanResponse_ExecutionProgress_{ExecutionProgress: &connectpb.ExecutePlanResponse_ExecutionProgress{
+		progress := &connectpb.ExecutePlanResponse_ExecutionProgress{
 			Stages: []*connectpb.ExecutePlanResponse_ExecutionProgress_StageInfo{{NumTasks: 4, NumCompletedTasks: 3,
-				InputBytesRead: 10}, {NumTasks: 2}}}}
+				InputBytesRead: 10}, {NumTasks: 2}}}
+		r.ResponseType = &connectpb.ExecutePlanResponse_ExecutionProgress_{ExecutionProgress: progress}
 	case "2":
-		r.ResponseType = &connectpb.ExecutePlanResponse_ArrowBatch_{ArrowBatch: &connectpb.ExecutePlanResponse_ArrowBatch{RowCount: 3, Data: f.arrow}}
+		r.ResponseType = &connectpb.ExecutePlanResponse_ArrowBatch_{
+			ArrowBatch: &connectpb.ExecutePlanResponse_ArrowBatch{RowCount: 3, Data: f.arrow}}
 	case "3":
-		r.ResponseType = &connectpb.ExecutePlanResponse_ResultComplete_{ResultComplete: &connectpb.ExecutePlanResponse_ResultComplete{}}
+		r.ResponseType = &connectpb.ExecutePlanResponse_ResultComplete_{
+			ResultComplete: &connectpb.ExecutePlanResponse_ResultComplete{}}
 	}
 	return r
 }
@@ -122,7 +125,9 @@ func (f *fake) artifacts(_ context.Context, in *rpc.ClientStream[connectpb.AddAr
 	if chunks != 0 {
 		f.t.Errorf("%d chunks of %s are missing", chunks, name)
 	}
-	return rpc.NewResponse(&connectpb.AddArtifactsResponse{Artifacts: []*connectpb.AddArtifactsResponse_ArtifactSummary{{Name: name, IsCrcSuccessful: name != "files/damaged"}}}), nil
+	taken := &connectpb.AddArtifactsResponse_ArtifactSummary{Name: name, IsCrcSuccessful: name != "files/damaged"}
+	return rpc.NewResponse(&connectpb.AddArtifactsResponse{
+		Artifacts: []*connectpb.AddArtifactsResponse_ArtifactSummary{taken}}), nil
 }
 
 // start returns a session in a fake server, with TLS.
@@ -142,7 +147,8 @@ func (f *fake) start(t *testing.T, token string) *Session {
 	t.Cleanup(server.Close)
 	a, err := Parse("sc://"+server.Listener.Addr().String()+"/;use_ssl=true;x-cluster=c1", token)
 	expect.OK(t, err)
-	return New(a, &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}) //nolint:gosec // of a test
+	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	return New(a, &tls.Config{RootCAs: roots}) //nolint:gosec // of a test
 }
 
 func query(s *Session, sql string) (rows []string, tasks [2]int64, err error) {
