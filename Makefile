@@ -165,7 +165,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) cold demos
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
 	RIVULET_EXPLAIN=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 20m -run Section10OnRealGraphs ./trainer
-	RIVULET_SEEDS=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 60m -run OnRealGraphs ./trainer
+	RIVULET_SEEDS=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 60m -run 'OnRealGraphs|StagedEngines' ./trainer
 	$(MAKE) processors
 	$(MAKE) python examples
 	$(MAKE) browser MINUTES=30

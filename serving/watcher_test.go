@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -264,42 +263,32 @@ func TestSwapUnderReaders(t *testing.T) {
 		}
 		w, _ := s.watcher(t, "consumer")
 		mustServe(t, w, "v2")
-		var over atomic.Bool
-		var seen sync.Map
-		var readers sync.WaitGroup
-		for range 3 {
-			readers.Go(func() {
-				for !over.Load() {
-					v := w.Current()
-					got, err := ask(t.Context(), v, first, 5) // ids are the same in both
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if diff := cmp.Diff(want[v.ID()], got); diff != "" {
-						t.Errorf("answer of %s differs (-want +got):\n%s", v.ID(), diff)
-						return
-					}
-					seen.Store(v.ID(), true)
-				}
-			})
-		}
 		p := s.publisher(t)
 		for i := range 40 {
-			version := []string{"v1", "v2"}[i%2]
+			version, before := []string{"v1", "v2"}[i%2], w.Current()
+			if before.ID() == version {
+				t.Fatalf("%s is served before CURRENT names it", version)
+			}
+			var readers sync.WaitGroup
+			for range 3 { // a batch of the version before, and two of the one that is served by then
+				readers.Go(func() {
+					for k := range 3 {
+						v := before
+						if k > 0 {
+							v = w.Current()
+						}
+						got, err := ask(t.Context(), v, first, 5) // ids are the same in both
+						if diff := cmp.Diff(want[v.ID()], got); err != nil || diff != "" {
+							t.Errorf("answer of %s differs (%v, -want +got):\n%s", v.ID(), err, diff)
+						}
+					}
+				})
+			}
 			if err := p.SetCurrent(t.Context(), version, false); err != nil {
 				t.Error(err)
 			}
-			if err := tick(t, w); err != nil {
-				t.Error(err)
-			}
-		}
-		over.Store(true)
-		readers.Wait()
-		for version := range want {
-			if _, ok := seen.Load(version); !ok {
-				t.Logf("no batch met %s", version)
-			}
+			mustServe(t, w, version)
+			readers.Wait()
 		}
 	})
 }

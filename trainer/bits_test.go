@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"rivulet/artifact"
-	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/test/expect"
 )
@@ -70,19 +69,18 @@ var versionField = regexp.MustCompile(`(?m)^\s*"version":.*$`)
 // artifactSum trains on a set with the defaults and returns the SHA-256 of the manifest, as `trainer train` writes it.
 func artifactSum(t *testing.T, name string) string {
 	t.Helper()
-	var d *dataset.Dataset
+	var b *artifact.Bundle
 	if preset, ok := generate.Preset(name); ok {
-		var err error
-		if d, err = generate.Graph(preset, 0); err != nil {
-			t.Fatal(err)
-		}
+		d, err := generate.Graph(preset, 0)
+		expect.OK(t, err)
+		o := Defaults()
+		o.Costs = false
+		b = mustTrain(t, d, o).Bundle
 	} else {
-		d = realSet(t, name)
+		b = defaultRun(t, name)
 	}
-	o := Defaults()
-	o.Costs = false
 	dir := filepath.Join(t.TempDir(), "artifact")
-	expect.OK(t, artifact.Write(dir, mustTrain(t, d, o).Bundle))
+	expect.OK(t, artifact.Write(dir, b))
 	manifest, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	expect.OK(t, err)
 	// The version's name is made of the time and of all else: without it two manifests are compared by all else.

@@ -20,7 +20,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 		layers, hops int
 	}{{"sgc", 0, 1}, {"sgc", 0, 3}, {"gcn", 3, 0}, {"sage", 3, 0}, {"ssgc", 0, 0}} {
 		o := Defaults()
-		o.Costs = false
+		o.Costs, o.Hidden = false, 32 // each arrival is joined to all of T
 		o.Models, o.Layers, o.Hops, o.WeightDecays = []string{c.model}, c.layers, c.hops, []float64{1e-2}
 		k, err := newTask(d, o)
 		expect.OK(t, err)

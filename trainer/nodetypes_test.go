@@ -18,6 +18,7 @@ import (
 	"rivulet/infer/target"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/sample"
 )
 
 // typedNodes is a set with known truth: users who buy and view items of shops. The class of a user is the kind of most
@@ -78,10 +79,12 @@ func TestTypesOfNodesOnS(t *testing.T) {
 		o := options(60)
 		o.Models, o.Seed, o.Own = []string{"rsgc"}, seed, OwnNever
 		accuracy := map[string]float64{}
-		for _, r := range mustTrain(t, d, o).Results {
+		out := mustTrain(t, d, o)
+		for _, r := range out.Results {
 			accuracy[r.Setting] = r.Accuracy.Mean
 		}
-		_, frozen, joined := besideJoined(t, d, o, 4) // a quarter of the test nodes says by how much T's tables are off
+		some := sample.Evenly(d.Test, len(d.Test)/4) // they say by how much T's tables are off
+		_, frozen, joined := besideJoined(t, d, o, firstModel(t, out), some)
 		alone, onS = append(alone, accuracy[eval.OtoO]+joined-frozen), append(onS, accuracy[eval.OtoS])
 		t.Logf("seed %d: O→O by tables %.2f, joined alone %+.2f, O→S %.2f", seed, accuracy[eval.OtoO], joined-frozen,
 			accuracy[eval.OtoS])

@@ -11,6 +11,7 @@ import (
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/sample"
 )
 
 // classesOf returns the class of every node of a shared set, also of nodes whose class a data set hides.
@@ -35,6 +36,7 @@ func TestLabelsOnRealGraphs(t *testing.T) {
 	for _, set := range explainedSets[:2] {
 		d := realSet(t, set.name)
 		d = neighbouring(d, classesOf(t, set.name, d.Nodes()))
+		d.Test = sample.Evenly(d.Test, joinedArrivals)
 		for model, c := range map[string]struct {
 			seeds uint64
 			most  float64

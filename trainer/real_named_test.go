@@ -55,12 +55,13 @@ func TestNamesOnRealGraphs(t *testing.T) {
 				out := mustTrain(t, d, of)
 				return out, find(t, out.Results, eval.OtoS, false, NodeBatch).Accuracy.Mean
 			}
-			byPosition, before := train(positional)
 			named := byName(positional)
-			byNames, same := train(named)
-			if same != before ||
-				!slices.Equal(byNames.Bundle.Synthetic.X.Data, byPosition.Bundle.Synthetic.X.Data) {
-				t.Errorf("O→S by name %v%%, by position %v%%, or another S", same, before)
+			byNames, before := train(named)
+			if c.name == "cora" {
+				if byPosition, same := train(positional); same != before ||
+					!slices.Equal(byNames.Bundle.Synthetic.X.Data, byPosition.Bundle.Synthetic.X.Data) {
+					t.Errorf("O→S by name %v%%, by position %v%%, or another S", before, same)
+				}
 			}
 			reordered := *named
 			reordered.Columns = slices.Clone(named.Columns)
@@ -74,7 +75,7 @@ func TestNamesOnRealGraphs(t *testing.T) {
 			if after < before+c.gain {
 				t.Errorf("O→S %.2f%% with the category, %.2f%% without", after, before)
 			}
-			t.Logf("O→S in node batches: by position %.2f%%, by name %.2f%%, with the category %.2f%%", before, same, after)
+			t.Logf("O→S in node batches: by name %.2f%%, with the category %.2f%%", before, after)
 		})
 	}
 }

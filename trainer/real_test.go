@@ -1,13 +1,40 @@
 package trainer
 
 import (
+	"context"
+	"fmt"
+	"sync"
 	"testing"
 
+	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
+
+// outcomes are the runs that several tests read, each made once, by a name for its data and options.
+var outcomes sync.Map
+
+// shared returns the run of a name, which the first test that asks for it makes.
+func shared(t testing.TB, name string, run func() (*Outcome, error)) *Outcome {
+	t.Helper()
+	once, _ := outcomes.LoadOrStore(name, sync.OnceValues(run))
+	out, err := once.(func() (*Outcome, error))()
+	expect.OK(t, err)
+	return out
+}
+
+// defaultRun trains with the defaults on a real graph.
+func defaultRun(t *testing.T, name string) *artifact.Bundle {
+	t.Helper()
+	o := Defaults()
+	o.Costs = false
+	d := realSet(t, name)
+	return shared(t, "default "+name, func() (*Outcome, error) {
+		return Train(context.Background(), d, o, created, Silent{})
+	}).Bundle
+}
 
 // realSet reads one of the development graphs; see datatest.Dir.
 func realSet(t testing.TB, name string) *dataset.Dataset {
@@ -15,6 +42,20 @@ func realSet(t testing.TB, name string) *dataset.Dataset {
 	d, err := dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{})
 	expect.OK(t, err)
 	return d
+}
+
+// realResults returns what a run on a real graph measures, S with its spread where a test of section 5 reads it. Tests
+// share it.
+func realResults(t *testing.T, name string, nodes int, seed uint64) []eval.Result {
+	t.Helper()
+	o := Defaults()
+	o.Nodes, o.Seed, o.Costs = nodes, seed, false
+	o.Own = OwnNever // S alone beside Whole; TestSection11OnRealGraphs has own features
+	o.Spread = seed == 0 && name != "coauthor_cs"
+	d := realSet(t, name)
+	return shared(t, fmt.Sprint("real ", name, nodes, seed), func() (*Outcome, error) {
+		return Train(context.Background(), d, o, created, Silent{})
+	}).Results
 }
 
 // Section 9: O→S at Whole's accuracy. Cora has 1,000 test nodes, hence the mean of five seeds and a wider margin there.
@@ -35,16 +76,12 @@ func TestSection9OnRealGraphs(t *testing.T) {
 			if testing.Short() && c.name == "coauthor_cs" {
 				t.Skip("seconds of training; left out with -short")
 			}
-			d := realSet(t, c.name)
 			mean := map[string]float64{}
 			for seed := range c.seeds {
-				o := Defaults()
-				o.Nodes, o.Seed, o.Costs = c.nodes, seed, false
-				o.Own = OwnNever // S alone beside Whole; TestSection11OnRealGraphs has own features
-				out := mustTrain(t, d, o)
+				results := realResults(t, c.name, c.nodes, seed)
 				for _, mode := range modes {
 					for _, setting := range []string{eval.OtoO, eval.OtoS} {
-						mean[setting+mode] += find(t, out.Results, setting, false, mode).Accuracy.Mean / float64(c.seeds)
+						mean[setting+mode] += find(t, results, setting, false, mode).Accuracy.Mean / float64(c.seeds)
 					}
 				}
 			}
@@ -81,9 +118,7 @@ func TestSection5TeachingOnRealGraphs(t *testing.T) {
 		strict, labels float64 // most points below O→O in node batches
 	}{{"cora", 70, 3, 2}, {"amazon_photo", 38, 1.6, 0.5}} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Defaults()
-			o.Nodes, o.Costs, o.Own, o.Spread = c.nodes, false, OwnNever, true
-			results := mustTrain(t, realSet(t, c.name), o).Results
+			results := realResults(t, c.name, c.nodes, 0)
 			whole := find(t, results, eval.OtoO, false, NodeBatch).Accuracy.Mean
 			for setting, margin := range map[string]float64{eval.StoS: c.strict, eval.StoSLabels: c.labels} {
 				got := find(t, results, setting, false, NodeBatch).Accuracy.Mean

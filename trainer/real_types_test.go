@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/sample"
 )
 
 // typedByWords is a set whose edges have a type by how many words their ends share, which says nothing of classes but
@@ -51,6 +52,9 @@ func typedByWords(d *dataset.Dataset) *dataset.Dataset {
 	return d
 }
 
+// joinedArrivals is the number of test nodes that are joined to T one by one, at most.
+const joinedArrivals = 1000
+
 // On real graphs with typed edges the accuracy of rsgc on S is that of arrivals that are each truly joined to T alone,
 // within half a point, over the seeds. Of the larger graph every so-many-th test node is joined, and what T's tables
 // are off by there is taken for all; W_O is the same with every seed.
@@ -66,11 +70,12 @@ func TestTypesOnRealGraphs(t *testing.T) {
 			o := Defaults()
 			o.Models, o.Nodes, o.Costs, o.Seed, o.Own = []string{"rsgc"}, 2*set.nodes, false, seed, OwnNever
 			accuracy := map[string]float64{}
-			for _, r := range mustTrain(t, d, o).Results {
+			out := mustTrain(t, d, o)
+			for _, r := range out.Results {
 				accuracy[r.Setting] = r.Accuracy.Mean
 			}
 			if seed == 0 {
-				_, frozen, joined := besideJoined(t, d, o, max(1, len(d.Test)/1000))
+				_, frozen, joined := besideJoined(t, d, o, firstModel(t, out), sample.Evenly(d.Test, joinedArrivals))
 				correction = joined - frozen
 			}
 			alone, onS = append(alone, accuracy[eval.OtoO]+correction), append(onS, accuracy[eval.OtoS])

@@ -320,28 +320,38 @@ func joinedAlone(t *testing.T, d *dataset.Dataset, o Options, most map[string]fl
 	t.Helper()
 	for name, percent := range most {
 		o.Models = []string{name}
-		if got, _, _ := besideJoined(t, d, o, 1); got > percent {
+		of, err := newTask(d, o)
+		expect.OK(t, err)
+		f, err := of.fitOriginal(t.Context(), name, Silent{})
+		expect.OK(t, err)
+		if got, _, _ := besideJoined(t, d, o, f.Model, d.Test); got > percent {
 			t.Errorf("%s: %.2f%% of the classes differ from those of arrivals that are joined to T, want at most %g%%", name,
 				got, percent)
 		}
 	}
 }
 
-// besideJoined returns, for every so-many-th test node, how many percent of the classes of a model by T's tables differ
-// from those of a graph that each node is joined to alone, and the accuracies of both.
-func besideJoined(t *testing.T, d *dataset.Dataset, o Options, every int) (differ, frozen, joined float64) {
+// firstModel returns W_O of a run's first model.
+func firstModel(t *testing.T, out *Outcome) infer.Model {
+	t.Helper()
+	m, err := infer.Build(out.Bundle.Models[0].Name, out.Bundle.Models[0].Params)
+	expect.OK(t, err)
+	return m
+}
+
+// besideJoined returns how many percent of the classes of nodes by T's tables of a model differ from those of a graph
+// that each node is joined to alone, and the accuracies of both.
+func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, nodes []int32) (differ, frozen,
+	joined float64) {
 	t.Helper()
 	of, err := newTask(d, o)
 	expect.OK(t, err)
-	f, err := of.fitOriginal(t.Context(), o.Models[0], Silent{})
-	expect.OK(t, err)
-	tables, n := of.tablesOfT(f.Model), 0.0
-	for k := 0; k < len(of.data.Test); k += every {
-		node := of.data.Test[k]
+	tables, n := of.tablesOfT(m), 0.0
+	for _, node := range nodes {
 		batch := of.data.Attach(of.original, []int32{node}, false)
-		byTables := infer.ArgMax(f.Model.Frozen(tables, of.pre).Logits(batch).Row(0))
+		byTables := infer.ArgMax(m.Frozen(tables, of.pre).Logits(batch).Row(0))
 		with := of.data.Joined([]int32{node}).Original()
-		logits := f.Model.LogitsOf(with.Relations, f.Model.Tables(with.Relations, of.pre.Raw(with.X)), with.X, of.pre)
+		logits := m.LogitsOf(with.Relations, m.Tables(with.Relations, of.pre.Raw(with.X)), with.X, of.pre)
 		truly := infer.ArgMax(logits.Row(int(with.Index[node])))
 		for sum, is := range map[*float64]bool{&differ: byTables != truly,
 			&frozen: byTables == int(of.data.Labels[node]), &joined: truly == int(of.data.Labels[node]), &n: true} {

@@ -15,8 +15,8 @@ import (
 
 // An artifact that was written is measured as the run that made it measured itself.
 func TestEvaluateStaged(t *testing.T) {
-	d, o := generatedSets(t)["small"], stagedOptions()
-	dir, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	d, o := generated(t, "small"), stagedOptions()
+	dir, out := stagedInMemory(t, "small", d, o)
 	b, err := artifact.Read(dir)
 	expect.OK(t, err)
 	s, err := StagedOf(d, o)
@@ -42,9 +42,9 @@ func TestEvaluateStaged(t *testing.T) {
 }
 
 func TestEvaluateStagedRefuses(t *testing.T) {
-	d, o := generatedSets(t)["small"], stagedOptions()
+	d, o := generated(t, "small"), stagedOptions()
 	o.Propagate = false
-	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	_, out := stagedInMemory(t, "small", d, o)
 	s, err := StagedOf(d, o)
 	expect.OK(t, err)
 	for want, change := range map[string]func(b *artifact.Bundle){

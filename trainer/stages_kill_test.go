@@ -50,7 +50,7 @@ func TestStagedChild(t *testing.T) {
 	expect.OK(t, err)
 	e, err := local.Open(solved.Functions, work, 1<<20, &suicide{steps})
 	expect.OK(t, err)
-	d, o := generatedSets(t)["small"], stagedOptions()
+	d, o := generated(t, "small"), stagedOptions()
 	s, err := StagedOf(d, o)
 	expect.OK(t, err)
 	out, err := TrainStaged(context.Background(), e, s, o, stagedTime, Silent{})
@@ -92,7 +92,7 @@ func TestStagedRunKilledAtManySteps(t *testing.T) {
 	if killed < 3 {
 		t.Errorf("it was killed %d times only", killed)
 	}
-	whole, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), generatedSets(t)["small"], stagedOptions())
+	whole, _ := stagedInMemory(t, "small", generated(t, "small"), stagedOptions())
 	sameFiles(t, whole, out)
 }
 
@@ -106,6 +106,6 @@ func TestStagedRunWithoutRoom(t *testing.T) {
 	if text, err = child(work, out, 0, ""); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	whole, _ := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), generatedSets(t)["small"], stagedOptions())
+	whole, _ := stagedInMemory(t, "small", generated(t, "small"), stagedOptions())
 	sameFiles(t, whole, out)
 }

@@ -19,7 +19,7 @@ func severalModels() Options {
 
 // A run of several models gives the same bytes on engines memory and disk and by messages.
 func TestStagedModelsOnEveryEngine(t *testing.T) {
-	d, o := generatedSets(t)["pubmed"], severalModels() // with unlabelled nodes
+	d, o := generated(t, "pubmed"), severalModels() // with unlabelled nodes
 	inMemory, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	onDisk, _ := trainStaged(t, openDisk(t, t.TempDir(), int64(d.Nodes()*d.X.Cols())), d, o)
 	sameFiles(t, inMemory, onDisk)
@@ -39,7 +39,7 @@ func TestStagedModelsOnRealGraphs(t *testing.T) {
 		t.Skip("fits models with hidden layers twice")
 	}
 	d, o := realSet(t, "cora"), stagedOptions()
-	o.Models, o.Propagate, o.WeightDecays = []string{"gcn", "appnp"}, false, []float64{1e-2, 1e-4}
+	o.Models, o.Propagate, o.WeightDecays, o.Hidden = []string{"gcn", "appnp"}, false, []float64{1e-2, 1e-4}, 64
 	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	usual, err := Train(context.Background(), d, o, stagedTime, Silent{})
 	expect.OK(t, err)

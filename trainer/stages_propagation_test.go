@@ -7,8 +7,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/test/expect"
-	"rivulet/trainer/stage/local"
-	"rivulet/trainer/stage/solved"
 	"rivulet/trainer/tables"
 )
 
@@ -18,7 +16,7 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		t.Run(name, func(t *testing.T) {
 			o := stagedOptions()
-			_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+			_, out := stagedInMemory(t, name, d, o)
 			task, err := newTask(d, o)
 			expect.OK(t, err)
 			model := out.Bundle.Models[0]
@@ -83,9 +81,9 @@ func alike(t *testing.T, kind string, step int, got, want *graph.Dense) {
 
 // Without propagation neither engine makes tables of it, and a run that inherits from such an artifact has none.
 func TestWithoutPropagation(t *testing.T) {
-	d, o := generatedSets(t)["small"], stagedOptions()
+	d, o := generated(t, "small"), stagedOptions()
 	o.Propagate = false
-	_, staged := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
+	_, staged := stagedInMemory(t, "small", d, o)
 	usual, err := Train(t.Context(), d, o, stagedTime, Silent{})
 	expect.OK(t, err)
 	for name, out := range map[string]*Outcome{"stages": staged, "usual": usual} {
