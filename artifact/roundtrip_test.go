@@ -199,9 +199,8 @@ func TestReadServes(t *testing.T) {
 
 func TestSeal(t *testing.T) {
 	b := artifacttest.Bundle(5, artifacttest.Size{})
-	if _, err := artifact.EncodeServing(b); err == nil || !strings.Contains(err.Error(), "not sealed") {
-		t.Errorf("EncodeServing of a bundle that is not sealed: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(artifact.EncodeServing(b)),
+		"not sealed", "EncodeServing of a bundle that is not sealed")
 	expect.OK(t, b.Seal())
 	sealed := b.Manifest
 	files := readAll(t, mustWrite(t, b))

@@ -102,9 +102,7 @@ func TestWriteRefusesDirectoryInUse(t *testing.T) {
 		"Write":       artifact.Write(dir, artifacttest.Bundle(2, artifacttest.Size{})),
 		"CheckTarget": artifact.CheckTarget(dir),
 	} {
-		if err == nil || !strings.Contains(err.Error(), dir+" is not empty (it has manifest.json)") {
-			t.Errorf("%s: error = %v, want one that names the directory", name, err)
-		}
+		expect.Error(t, err, dir+" is not empty (it has manifest.json)", "%s", name)
 	}
 	if diff := cmp.Diff(before, readAll(t, dir)); diff != "" {
 		t.Errorf("a refused write changed the directory:\n%s", diff)

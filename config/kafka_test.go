@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"rivulet/test/expect"
 )
 
 // No way of printing the settings, and no message about wrong ones, shows a secret; and no command line has one.
@@ -113,8 +115,6 @@ func TestStartTime(t *testing.T) {
 		}
 	}
 	// YAML takes it for a time, without the zone in which it was written.
-	if _, err := Load[Consumer](sources(t, "kafka: {start_offset: 2026-11-21T09:30:00Z}", nil)); err == nil ||
-		!strings.Contains(err.Error(), "put it in quotes") {
-		t.Errorf("without quotes: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Load[Consumer](sources(t, "kafka: {start_offset: 2026-11-21T09:30:00Z}", nil))),
+		"put it in quotes", "without quotes")
 }

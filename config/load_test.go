@@ -211,9 +211,7 @@ func TestRulesAcrossFields(t *testing.T) {
 		{"--redis.poll_interval=20s", `redis.heartbeat_ttl is "30s" (default): not more than twice poll_interval, 20s`},
 	} {
 		_, err := Load[Consumer](sources(t, "", nil, c.flags))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %s", c.flags, err, c.want)
-		}
+		expect.Error(t, err, c.want, "%s", c.flags)
 	}
 }
 
@@ -286,9 +284,7 @@ func TestFileErrors(t *testing.T) {
 		"truth for list": {"kafka: {brokers: true}", "want a list"},
 	} {
 		_, err := Load[Consumer](sources(t, c.file, nil))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %q", name, err, c.want)
-		}
+		expect.Error(t, err, c.want, "%s", name)
 	}
 	_, err := Load[Consumer](Sources{Environ: []string{"RIVULET_CONFIG=nowhere.yaml"}})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nowhere.yaml") {
@@ -358,10 +354,8 @@ func TestProblemsOfAttach(t *testing.T) {
 		}
 	}
 	for _, ttl := range []string{"999ms", "1us"} { // below Redis' resolution there would be no expiry
-		if _, err := Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil)); err == nil ||
-			!strings.Contains(err.Error(), "attach.ttl") {
-			t.Errorf("attach.ttl %s: %v", ttl, err)
-		}
+		expect.Error(t, expect.ErrorOf(Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil))),
+			"attach.ttl", "attach.ttl %s", ttl)
 	}
 	_, err := Load[Consumer](sources(t, "attach: {arrivals: on, replicas: 2}\nredis: {cluster: true}", nil))
 	if err == nil || !strings.Contains(err.Error(), `attach.replicas is "2"`) ||
@@ -405,8 +399,6 @@ func TestNothingIsExpandedInAFile(t *testing.T) {
 	for _, want := range []string{"2 problems", "kafka.brokers (file " + file +
 		":2): ${BROKER:-localhost} is not expanded",
 		"redis.password (file " + file + ":4): ${REDIS_PASSWORD} is not expanded", "RIVULET_REDIS_PASSWORD instead"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 }

@@ -77,13 +77,9 @@ func TestPipelinesRefused(t *testing.T) {
 	}
 	cfg := Default[Consumer]()
 	cfg.Pipelines = []string{other, other}
-	if _, err := Pipelines(cfg); err == nil || !strings.Contains(err.Error(), `pipelines is "other"`) {
-		t.Errorf("one file twice: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Pipelines(cfg)), `pipelines is "other"`, "one file twice")
 	cfg.Pipelines = []string{other + "x"}
-	if _, err := Pipelines(cfg); err == nil || !strings.Contains(err.Error(), other+"x") {
-		t.Errorf("a file that is not there: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Pipelines(cfg)), other+"x", "a file that is not there")
 }
 
 // Programs beside the consumer look at one stream: the one whose file pipelines names, before all other settings. A
@@ -123,10 +119,8 @@ func TestProgramsOfOneStream(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Load[Page](sources(t, "pipelines: [absent.yaml]", nil)); err == nil ||
-		!strings.Contains(err.Error(), "absent.yaml") {
-		t.Errorf("a file that is not there: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Load[Page](sources(t, "pipelines: [absent.yaml]", nil))),
+		"absent.yaml", "a file that is not there")
 }
 
 // failure is the error with which a program's settings are refused.

@@ -61,9 +61,7 @@ func TestServeProblems(t *testing.T) {
 		{"--attach.arrivals=on --artifact=a", "attach.arrivals"},
 		{"--cache.directory=rows", "cache.directory"},
 	} {
-		if _, err := Load[Serve](serveSources(t, c.flags)); err == nil || !strings.Contains(err.Error(), c.key) {
-			t.Errorf("%s: %v, want %s", c.flags, err, c.key)
-		}
+		expect.Error(t, expect.ErrorOf(Load[Serve](serveSources(t, c.flags))), c.key, "%s", c.flags)
 	}
 	_, err := Load[Serve](serveSources(t, "--serve.token_file=t", "RIVULET_SERVE_TOKEN=secret"))
 	if err == nil || !strings.Contains(err.Error(), "serve.token_file") || strings.Contains(err.Error(), "secret") {

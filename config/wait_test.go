@@ -1,9 +1,10 @@
 package config
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"rivulet/test/expect"
 )
 
 func TestWaitForEdges(t *testing.T) {
@@ -28,8 +29,6 @@ func TestWaitForEdges(t *testing.T) {
 		"input: {mapping: {weight: /w}}":                      "want source and target",
 		"cache: {directory: rows}":                            "cache.directory",
 	} {
-		if _, err := Load[Consumer](sources(t, text, nil)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		expect.Error(t, expect.ErrorOf(Load[Consumer](sources(t, text, nil))), want, "%s", text)
 	}
 }

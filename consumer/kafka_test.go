@@ -130,9 +130,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	} {
 		o := s.options(&recorder{})
 		change(&o)
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: New returned %v", name, err)
-		}
+		expect.Error(t, expect.ErrorOf(New(o)), name, "%s: New returned", name)
 	}
 }
 

@@ -302,9 +302,7 @@ func TestRepresentation(t *testing.T) {
 		}
 	}
 	_, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Output: Output{Representation: "rank"}})
-	if err == nil || !strings.Contains(err.Error(), `representation is "rank", want "none"`) {
-		t.Errorf("a representation that nobody knows: %v", err)
-	}
+	expect.Error(t, err, `representation is "rank", want "none"`, "a representation that nobody knows")
 }
 
 // A prediction abstains where its probability is below the version's threshold, and is published all the same.

@@ -170,9 +170,7 @@ func TestForgottenIDsAreNotRevised(t *testing.T) {
 			if update == window.UpdatePredict {
 				want = []string{"before 0", "behind 0", "behind 2", "settling 0", "stays 0", "stays 2", "stays 3"}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, got, "got")
 			for _, id := range ids {
 				if _, there := v.store[id]; there != (id == "stays") {
 					t.Errorf("%s has a row: %t", id, there)

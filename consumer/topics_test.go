@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,6 +16,7 @@ import (
 
 	"rivulet/consumer/window"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // remake deletes the topic of arrivals and makes it anew, with arrivals in it, before anybody reads it again.
@@ -72,9 +72,7 @@ func TestATopicMadeAnewIsReadFromItsBeginning(t *testing.T) {
 			s.wait("ten are committed", func() bool { return s.committed() == 10 })
 			s.remake(30)
 			s.wait("all of the new topic is committed", func() bool { return s.committed() == 30 })
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			if repeated := s.check(); repeated > 0 {
 				t.Errorf("%d arrivals were predicted twice", repeated)
 			}
@@ -89,9 +87,7 @@ func TestAnOffsetOfADeletedTopicIsNotUsed(t *testing.T) {
 	s.send(10)
 	stop := s.start(s.options(&recorder{}))
 	s.wait("ten are committed", func() bool { return s.committed() == 10 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	old := s.kafka.Cluster.GroupInfo("g").Commits[arrivalsTopic][0].Metadata
 	if old == "" {
 		t.Fatal("the offset was committed without the id of its topic")
@@ -100,9 +96,7 @@ func TestAnOffsetOfADeletedTopicIsNotUsed(t *testing.T) {
 	s.commit(10, old)
 	stop = s.start(s.options(seen))
 	s.wait("all of the new topic is committed", func() bool { return s.committed() == 30 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.check()
 	if _, told := seen.lost[kafka.LostRecreated]; !told {
 		t.Error("nobody was told")
@@ -117,9 +111,7 @@ func TestAPositionBeyondTheLogGoesOnAtItsEnd(t *testing.T) {
 	o := s.options(seen)
 	stop := s.start(o)
 	s.wait("all are committed", func() bool { return s.committed() == 50 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.commit(53, "")
 	stop = s.start(o)
 	s.wait("the consumer has gone back", func() bool {
@@ -129,15 +121,11 @@ func TestAPositionBeyondTheLogGoesOnAtItsEnd(t *testing.T) {
 	})
 	s.send(5)
 	s.wait("what came is committed", func() bool { return s.committed() == 55 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated > 0 {
 		t.Errorf("%d arrivals were predicted twice", repeated)
 	}
-	if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
-		t.Errorf("lost (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]int64{kafka.LostTruncation: 3}, seen.lost, "lost")
 }
 
 // divides makes the brokers say where the records of an epoch end: -1, they do not know.
@@ -179,9 +167,7 @@ func TestALogThatDividesIsReadFromThere(t *testing.T) {
 			stop := s.start(o)
 			s.wait("all are committed", func() bool { return s.committed() == 50 })
 			if !running {
-				if err := stop(); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, stop())
 			}
 			s.divides(40)
 			s.lead()
@@ -191,15 +177,11 @@ func TestALogThatDividesIsReadFromThere(t *testing.T) {
 			s.wait("ten are predicted again", func() bool { return s.size(predictionsTopic) >= 60 })
 			s.send(5)
 			s.wait("what came is committed", func() bool { return s.committed() == 55 })
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			if repeated := s.check(); repeated != 10 {
 				t.Errorf("%d arrivals were predicted twice, want 10", repeated)
 			}
-			if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 10}, seen.lost); diff != "" {
-				t.Errorf("lost (-want +got):\n%s", diff)
-			}
+			expect.Same(t, map[string]int64{kafka.LostTruncation: 10}, seen.lost, "lost")
 		})
 	}
 }
@@ -214,9 +196,7 @@ func TestANewLeaderWithTheSameLogRepeatsNothing(t *testing.T) {
 		s.wait("all are committed", func() bool { return s.committed() == int64(20*(i+1)) })
 		s.lead()
 	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	if repeated := s.check(); repeated > 0 || len(seen.lost) > 0 {
 		t.Errorf("%d arrivals were predicted twice, lost %v", repeated, seen.lost)
 	}
@@ -232,13 +212,9 @@ func TestALogThatDividesSomewhereIsReadWhole(t *testing.T) {
 	s.commit(23, "")
 	stop := s.start(s.options(seen))
 	s.wait("all are committed", func() bool { return s.committed() == 20 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	s.check()
-	if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
-		t.Errorf("lost (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]int64{kafka.LostTruncation: 3}, seen.lost, "lost")
 }
 
 // A consumer has answered up to offset 10, and is to read again from offset 3 on, as arrivals waited. Then a leader
@@ -258,9 +234,7 @@ func TestALogThatDividesInTheWaitIsAnsweredFromThere(t *testing.T) {
 					a.EdgeCount = 1
 					all = append(all, nodeRecord(t, a, at))
 				}
-				if err := s.sender.Send(t.Context(), arrivalsTopic, all); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, all))
 			}
 			stop := s.start(o)
 			predicted := func(n int) {
@@ -275,9 +249,7 @@ func TestALogThatDividesInTheWaitIsAnsweredFromThere(t *testing.T) {
 			s.wait("all are committed", func() bool {
 				return strings.Contains(s.kafka.Cluster.GroupInfo("g").Commits[arrivalsTopic][0].Metadata, "next=10")
 			})
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, stop())
 			if got := s.committed(); got != 3 {
 				t.Fatalf("records are read again from offset %d on, want 3", got)
 			}
@@ -292,12 +264,8 @@ func TestALogThatDividesInTheWaitIsAnsweredFromThere(t *testing.T) {
 			o.Window.Wait = wait
 			stop = s.start(o)
 			predicted(13)
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
-				t.Errorf("lost (-want +got):\n%s", diff)
-			}
+			expect.OK(t, stop())
+			expect.Same(t, map[string]int64{kafka.LostTruncation: 3}, seen.lost, "lost")
 			var again []string
 			for _, p := range s.predictions()[10:] {
 				again = append(again, p.ID)
@@ -325,9 +293,7 @@ func TestALogThatDividesUnderWaitingArrivals(t *testing.T) {
 		}
 		records = append(records, nodeRecord(t, a, at))
 	}
-	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 	stop := s.start(o)
 	s.wait("five are predicted", func() bool { return s.size(predictionsTopic) >= 5 })
 	s.wait("five are committed, and the others wait", func() bool {
@@ -347,13 +313,9 @@ func TestALogThatDividesUnderWaitingArrivals(t *testing.T) {
 	for i := 5; i < 10; i++ {
 		records = append(records, edgeRecord(t, fmt.Sprint("n", i), "t1", at))
 	}
-	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 	s.wait("ten are predicted", func() bool { return s.size(predictionsTopic) >= 10 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	var got []string
 	for _, p := range s.predictions() {
 		got = append(got, fmt.Sprint(p.ID, " ", p.Known))
@@ -362,9 +324,7 @@ func TestALogThatDividesUnderWaitingArrivals(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("predicted %q, want %q", got, want)
 	}
-	if diff := cmp.Diff(map[string]int64{kafka.LostTruncation: 3}, seen.lost); diff != "" {
-		t.Errorf("lost (-want +got):\n%s", diff)
-	}
+	expect.Same(t, map[string]int64{kafka.LostTruncation: 3}, seen.lost, "lost")
 }
 
 // The partition was idle at offset 9 of the log that was lost from offset 7 on. In the new log that ends no wait.
@@ -381,9 +341,7 @@ func TestWhereALostLogWasIdleEndsNoWait(t *testing.T) {
 		records = append(records, nodeRecord(t, old, at))
 	}
 	records = append(records, nodeRecord(t, a, at), nodeRecord(t, a, at), edgeRecord(t, "a", "t0", at))
-	if err := s.sender.Send(t.Context(), arrivalsTopic, records); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
 	s.commit(3, "rivulet next=10 aside=10 epoch=0 note="+strconv.FormatInt(2*9, 36))
 	s.divides(7)
 	s.lead()
@@ -391,9 +349,7 @@ func TestWhereALostLogWasIdleEndsNoWait(t *testing.T) {
 	o.Window.Wait, o.Window.Age, o.Path.Update = time.Hour, 2*time.Hour, window.UpdatePredict
 	stop := s.start(o)
 	s.wait("both are predicted", func() bool { return s.size(predictionsTopic) >= 2 })
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, stop())
 	var got []string
 	for _, p := range s.predictions() {
 		got = append(got, fmt.Sprint(p.Source.Offset, " known ", p.Known, " revision ", p.Revision))

@@ -97,9 +97,7 @@ func TestCSV(t *testing.T) {
 			if name == "list of features" {
 				want.Notes = slices.Delete(want.Notes, 2, 3)
 			}
-			if diff := cmp.Diff(want, d); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, d, "got")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/table"
+	"rivulet/test/expect"
 )
 
 // openDirected reads tables with these edges and keeps their directions.
@@ -15,9 +16,7 @@ func openDirected(t *testing.T, edges string) *Dataset {
 	t.Helper()
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes), "edges.csv": []byte(edges)})
 	d, err := Open(dir, OpenOptions{Tables: table.Settings{Directed: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return d
 }
 
@@ -48,9 +47,7 @@ func TestDirectionsOfTables(t *testing.T) {
 	dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes), "edges.csv": []byte(edges),
 		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\ndirected: true\n")})
 	same, err := Open(dir, OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	requireDirections(t, same, "a", "b", "b c")
 	plain, err := Open(dir, OpenOptions{Format: CSV})
 	if err != nil || plain.By != nil || plain.Fingerprint() == d.Fingerprint() ||
@@ -67,9 +64,7 @@ func TestDirectionsOfLayouts(t *testing.T) {
 		with("indptr", npyBytes("<i4", "(7,)", []int32{0, 1, 2, 3, 4, 4, 4})).
 		with("data", npyBytes("<f4", "(4,)", []float32{1, 1, 1, 1})).zip(zip.Deflate)
 	d, err := Open(writeFiles(t, files), OpenOptions{Tables: table.Settings{Directed: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	requireDirections(t, d, d.IDs[0], d.IDs[1], d.IDs[2])
 	requireDirections(t, d, d.IDs[2], d.IDs[0], d.IDs[1]+" "+d.IDs[3])
 	if d.Adj.NNZ() != 8 {
@@ -82,9 +77,7 @@ func TestDirectionsRefused(t *testing.T) {
 	require := func(err error, words ...string) {
 		t.Helper()
 		for _, word := range words {
-			if err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("error %v, want %q", err, word)
-			}
+			expect.Error(t, err, word)
 		}
 	}
 	directed := OpenOptions{Tables: table.Settings{Directed: true}}
@@ -148,9 +141,7 @@ func TestEdgesOfArrivalsInOneDirection(t *testing.T) {
 		dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 			"edges.csv": []byte("source,target\na,b\nd,b\nb,c\nb,d\nc,a\na,d\nc,d\n")})
 		d, err := Open(dir, OpenOptions{Tables: table.Settings{Directed: true, ArrivalEdges: name}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		requireDirections(t, d, "b", want[0], want[1])
 		b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, false)
 		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Relations.NNZ() != 2 {

@@ -69,7 +69,5 @@ func TestFindTables(t *testing.T) {
 		t.Errorf("columns:\n%s", columns)
 	}
 	_, err = table.Find(t.TempDir(), table.Settings{}, OpenOptions{}.Kinds())
-	if err == nil || !strings.Contains(err.Error(), "--nodes") {
-		t.Errorf("an empty directory: %v", err)
-	}
+	expect.Error(t, err, "--nodes", "an empty directory")
 }

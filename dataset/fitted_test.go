@@ -66,9 +66,7 @@ func TestSaveKeepsSchemaAndColumns(t *testing.T) {
 			broken := filepath.Join(t.TempDir(), "broken")
 			expect.OK(t, os.CopyFS(broken, os.DirFS(dir)))
 			expect.OK(t, os.WriteFile(filepath.Join(broken, file[0]), []byte(file[1]), 0o600))
-			if _, err := Open(broken, OpenOptions{}); err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%s, %s: error %v, want %q", name, file[0], err, text)
-			}
+			expect.Error(t, expect.ErrorOf(Open(broken, OpenOptions{})), text, "%s, %s", name, file[0])
 		}
 	}
 }

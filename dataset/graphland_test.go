@@ -68,8 +68,6 @@ func TestGraphLandFaults(t *testing.T) {
 	} {
 		files := land()
 		files[change[0]] = []byte(strings.Replace(string(files[change[0]]), change[1], change[2], 1))
-		if _, err := Open(writeTree(t, files), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: error %v, want %q", change, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Open(writeTree(t, files), OpenOptions{})), want, "%v", change)
 	}
 }

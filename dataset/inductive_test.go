@@ -35,9 +35,7 @@ func TestOriginal(t *testing.T) {
 		X:      graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{0, 1, 2}}},
 		Labels: []int32{0, -1, 1},
 	}
-	if diff := cmp.Diff(want, inductiveSet().Original()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, inductiveSet().Original(), "got")
 }
 
 func TestAttach(t *testing.T) {

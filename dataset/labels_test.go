@@ -62,9 +62,7 @@ func TestLabelsOfTablesRefused(t *testing.T) {
 	} {
 		dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"), "nodes.csv": []byte(c.nodes)})
 		_, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "labels", Label: c.label, Positional: true}})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 }
 
@@ -91,9 +89,7 @@ func TestLabelsOfGraphSAINT(t *testing.T) {
 		"has no class":                     {"", `{"0": [1, 1]}`},
 	} {
 		files[classesFile] = []byte(c.text)
-		if _, err := Open(writeFiles(t, files), OpenOptions{Tables: table.Settings{Task: c.task}}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", c.text, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Open(writeFiles(t, files), OpenOptions{Tables: table.Settings{Task: c.task}})),
+			want, "%s", c.text)
 	}
 }

@@ -61,9 +61,7 @@ func TestLinksOfLayouts(t *testing.T) {
 		t.Errorf("task %s, classes %q, labels %v", d.Task, d.Classes, d.Labels)
 	}
 	_, err = Open(dir, OpenOptions{Tables: table.Settings{Task: "links", Candidates: "kind=item"}})
-	if err == nil || !strings.Contains(err.Error(), "what is said about columns is for tables") {
-		t.Errorf("candidates of a layout without columns: %v", err)
-	}
+	expect.Error(t, err, "what is said about columns is for tables", "candidates of a layout without columns")
 }
 
 func TestLinksOfTablesRefused(t *testing.T) {
@@ -91,9 +89,7 @@ func TestLinksOfTablesRefused(t *testing.T) {
 		c.s.Nodes, c.s.Edges = table.NodesPath(dir+"/nodes.csv"), dir+"/edges.csv"
 		if err := c.s.Validate(); err == nil {
 			_, err = OpenTables(OpenOptions{Tables: c.s})
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %q", err, want)
-			}
+			expect.Error(t, err, want)
 		} else if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

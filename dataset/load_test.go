@@ -33,9 +33,7 @@ func pathSet() *Dataset {
 func TestLoad(t *testing.T) {
 	d, err := openDir(writeFiles(t, pathFiles()))
 	expect.OK(t, err)
-	if diff := cmp.Diff(pathSet(), d); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, pathSet(), d, "got")
 	if got := withoutRole(d); got != 1 {
 		t.Errorf("%d nodes without role, want 1", got)
 	}
@@ -394,15 +392,11 @@ func TestLoadMissingFiles(t *testing.T) {
 	for file := range maps.Clone(pathFiles()) {
 		files := pathFiles()
 		delete(files, file)
-		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), file) {
-			t.Errorf("without %s: error %v does not name it", file, err)
-		}
+		expect.Error(t, expect.ErrorOf(openDir(writeFiles(t, files))), file, "without %s", file)
 	}
 	files := pathFiles()
 	files[denseFile] = npyBytes("<f4", "(6, 2)", make([]float32, 12))
-	if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), "both exist") {
-		t.Errorf("sparse and dense features together: error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(openDir(writeFiles(t, files))), "both exist", "sparse and dense features together")
 }
 
 // TestSciPyFiles reads what NumPy and SciPy wrote (testdata/make.py).
@@ -419,9 +413,7 @@ func TestSciPyFiles(t *testing.T) {
 			expect.OK(t, err)
 			want := &Dataset{Name: name, IDs: Decimals(5), Adj: adj, X: x, Labels: []int32{0, 1, 0, 1, 0}, Classes: Decimals(2),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2, 4}, BagOfWords: x.Sparse != nil}
-			if diff := cmp.Diff(want, d); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, d, "got")
 		})
 	}
 }
@@ -440,9 +432,7 @@ func TestPyTorchGeometric(t *testing.T) {
 			want := &Dataset{Name: name, IDs: Decimals(5), Classes: Decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
 				Adj:   graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{4}, BagOfWords: x.Sparse != nil}
-			if diff := cmp.Diff(want, d); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, d, "got")
 		})
 	}
 }

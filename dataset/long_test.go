@@ -74,14 +74,10 @@ func TestLongFeatures(t *testing.T) {
 		"node,feature,value\n10,b,0\n":         "no node has a feature",
 		"<!DOCTYPE html><html></html>":         "it is a web page (HTML)",
 	} {
-		if _, err := longTables(t, features, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", features, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(longTables(t, features, "")), want, "%q", features)
 	}
 	for more, want := range map[string]string{"positional: true\n": "features are in a table of their own",
 		"types: {age: number}\n": "features are in a table of their own"} {
-		if _, err := longTables(t, "node,feature\n10,b\n", more); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", more, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(longTables(t, "node,feature\n10,b\n", more)), want, "%q", more)
 	}
 }

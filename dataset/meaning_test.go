@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset/ogb"
 	"rivulet/dataset/table"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // column reads 30 nodes with a column f, whose values row gives, beside a feature x, a label and a split.
@@ -65,9 +66,7 @@ func TestListsInCells(t *testing.T) {
 		"among broken ones":  func(i int) string { return []string{`"[1, 2]"`, `"[1, 2"`}[i/29] },
 		"among shorter text": func(i int) string { return []string{`"[1, 2]"`, "none of it"}[i/29] },
 	} {
-		if _, err := column(t, row, table.Settings{}); err == nil || !strings.Contains(err.Error(), "column f") {
-			t.Errorf("lists %s: %v", what, err)
-		}
+		expect.Error(t, expect.ErrorOf(column(t, row, table.Settings{})), "column f", "lists %s", what)
 	}
 	if d, err := column(t, func(int) string { return `"120 250"` },
 		table.Settings{Types: map[string]string{"f": "list"}}); err != nil ||
@@ -137,10 +136,8 @@ func TestMasks(t *testing.T) {
 		"no column d among":                        {"a,b,c", nil, table.Settings{Split: "a,b,d"}},
 		"two of them are masks of train":           {"train_mask,is_train,test_mask", nil, table.Settings{}},
 	} {
-		if _, err := openTexts(t, table3(c.names, "1", "0", c.change), "source,target\nn1,n2\n", c.s); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(openTexts(t, table3(c.names, "1", "0", c.change), "source,target\nn1,n2\n", c.s)),
+			want)
 	}
 	d, err := openTexts(t, table3("train_mask,b,c", "1", "0", nil), "source,target\nn1,n2\n",
 		table.Settings{Types: map[string]string{"train_mask": "bool"}})
@@ -191,9 +188,7 @@ func TestLabelsThatAreNoClasses(t *testing.T) {
 		for _, positional := range []bool{false, true} {
 			d, err := openTexts(t, nodes.String(), "source,target\nn1,n2\n", table.Settings{Positional: positional})
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("%s: error %v, want %q", name, err, c.err)
-				}
+				expect.Error(t, err, c.err, "%s", name)
 				// And where rows are not kept.
 				dir := writeTree(t, map[string][]byte{"nodes.csv": []byte(nodes.String()),
 					"edges.csv": []byte("source,target\nn1,n2\n")})
@@ -230,9 +225,7 @@ func TestFilesInThePlaceOfData(t *testing.T) {
 		} {
 			format, _, _ = strings.Cut(format, " ")
 			_, err := Open(writeTree(t, files), OpenOptions{Format: strings.TrimSuffix(format, ",")})
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s of %.20q: error %v, want %q", format, stranger, err, want)
-			}
+			expect.Error(t, err, want, "%s of %.20q", format, stranger)
 		}
 		if _, err := Open(writeTree(t, map[string][]byte{"a.npz": []byte(stranger)})+"/a.npz", OpenOptions{}); err == nil ||
 			!strings.Contains(err.Error(), want) {

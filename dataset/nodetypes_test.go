@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/schema"
+	"rivulet/test/expect"
 )
 
 // shopOfTypes has users with classes and a split, items with features of their own, and shops without any.
@@ -36,9 +37,7 @@ func openShop(t *testing.T, changed map[string]string) (*Dataset, error) {
 // the types of validation and test nodes.
 func TestTypesOfNodesOfTables(t *testing.T) {
 	d, err := openShop(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var names []string
 	missing := map[string][]bool{}
 	for _, c := range d.Columns {
@@ -79,9 +78,7 @@ func TestTypesOfNodesOfTables(t *testing.T) {
 	if err := d.RequireOneType("a trial"); err == nil || !strings.Contains(err.Error(), "which a trial does not read") {
 		t.Error(err)
 	}
-	if err := d.SaveCSV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "saving as tables") {
-		t.Errorf("saving: %v", err)
-	}
+	expect.Error(t, d.SaveCSV(t.TempDir()), "saving as tables", "saving")
 }
 
 // Flags name the tables, too, and the files of a type may be of another kind or a directory.
@@ -92,9 +89,7 @@ func TestTypesOfNodesByFlags(t *testing.T) {
 	s := table.Settings{Edges: dir + "/edges.csv",
 		Nodes: table.NodesPath("user=" + dir + "/users/,item=" + dir + "/items.csv")}
 	d, err := OpenTables(OpenOptions{Tables: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff([]string{"u1", "u3", "u2", "u4", "i1", "i2", "i3"}, d.IDs); diff != "" {
 		t.Error(diff)
 	}
@@ -130,8 +125,6 @@ func TestTypesOfNodesRefused(t *testing.T) {
 			"data.yaml", "nodes: {user: users.csv, item: items.csv}\n\n" + edges + "lable: age\n"},
 	} {
 		_, err := openShop(t, map[string]string{changed[0]: changed[1]})
-		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("error %v, want %q", err, words)
-		}
+		expect.Error(t, err, words)
 	}
 }

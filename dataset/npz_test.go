@@ -48,9 +48,7 @@ func TestGNNBenchmark(t *testing.T) {
 				t.Errorf("split %v, %v, %v", d.Train, d.Validation, d.Test)
 			}
 			want.Train, want.Validation, want.Test = d.Train, d.Validation, d.Test
-			if diff := cmp.Diff(want, d); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Same(t, want, d, "got")
 		})
 	}
 	_, err := Open("testdata/gnnbenchmark", OpenOptions{})

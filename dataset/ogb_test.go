@@ -9,6 +9,7 @@ import (
 
 	"rivulet/dataset/ogb"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // A set as the package of the Open Graph Benchmark downloads it: files without names of columns, nodes by their lines,
@@ -69,8 +70,6 @@ func TestOGB(t *testing.T) {
 	} {
 		changed := maps.Clone(texts)
 		changed[strings.TrimSpace(name)] = c[0]
-		if _, err := open(changed); err == nil || !strings.Contains(err.Error(), c[1]) {
-			t.Errorf("%s: error %v, want %q", name, err, c[1])
-		}
+		expect.Error(t, expect.ErrorOf(open(changed)), c[1], "%s", name)
 	}
 }

@@ -56,9 +56,7 @@ func TestPlanetoid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, err := readPlanetoid("testdata/planetoid/ind."+name, 2)
 			expect.OK(t, err)
-			if diff := cmp.Diff(planetoidSet(name), d); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Same(t, planetoidSet(name), d, "got")
 		})
 	}
 }
@@ -295,8 +293,6 @@ func TestPickledArrays(t *testing.T) {
 		{pickle.Array{Type: "<f4", Shape: []int{1<<31 - 1}, Data: "abcd"}, "does not fit"},
 		{pickle.Array{Type: "<f4", Shape: []int{1 << 30, 1 << 30, 1 << 30}, Data: "abcd"}, "does not fit"},
 	} {
-		if _, err := numpy.OpenPickled(&c.array); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want one with %q", c.array, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(numpy.OpenPickled(&c.array)), c.want, "%+v", c.array)
 	}
 }

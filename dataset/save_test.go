@@ -14,6 +14,7 @@ import (
 	"rivulet/durable"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 )
 
 func TestSaveRoundTrip(t *testing.T) {
@@ -24,13 +25,9 @@ func TestSaveRoundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "new", name)
-			if err := d.Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, d.Save(dir))
 			back, err := openDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			d.Name = name
 			if diff := cmp.Diff(d, back); diff != "" {
 				t.Errorf("(-saved +loaded):\n%s", diff)
@@ -104,22 +101,16 @@ func TestSaveOfEachForm(t *testing.T) {
 		"links": func(d *Dataset) {
 			d.Candidates = make([]bool, d.Nodes())
 			d.Candidates[2] = true
-			if err := d.AsLinks(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, d.AsLinks())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, dir := randomSet(t, 600, true), filepath.Join(t.TempDir(), "new")
 			plain := d.Fingerprint()
 			change(d)
-			if err := d.Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, d.Save(dir))
 			back, err := openDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			d.Name, back.Notes, back.Suspects = "new", d.Notes, d.Suspects
 			if diff := cmp.Diff(d, back); diff != "" || d.Fingerprint() != back.Fingerprint() || d.Fingerprint() == plain {
 				t.Errorf("(-saved +loaded):\n%s", diff)
@@ -135,9 +126,7 @@ func TestSaveOfEachForm(t *testing.T) {
 	} {
 		files := pathFiles()
 		files[mergedFile] = []byte(text)
-		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(openDir(writeFiles(t, files))), want, "%s", text)
 	}
 }
 
@@ -145,9 +134,7 @@ func TestSaveRefusesWhatItWouldLose(t *testing.T) {
 	d := pathSet()
 	d.BagOfWords = false
 	dir := filepath.Join(t.TempDir(), "new")
-	if err := d.Save(dir); err == nil || !strings.Contains(err.Error(), "bag of words (false) and sparse (true)") {
-		t.Errorf("error %v, want one about sparse features that are no bag of words", err)
-	}
+	expect.Error(t, d.Save(dir), "bag of words (false) and sparse (true)")
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a refused data set left a directory behind")
 	}
@@ -157,9 +144,7 @@ func TestSaveRefusesWhatItWouldLose(t *testing.T) {
 	} {
 		d := pathSet()
 		change(d)
-		if err := d.Save(filepath.Join(t.TempDir(), "new")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one about %q", err, want)
-		}
+		expect.Error(t, d.Save(filepath.Join(t.TempDir(), "new")), want)
 	}
 }
 
@@ -169,13 +154,9 @@ func TestSaveKeepsNames(t *testing.T) {
 	d.IDs = []string{"a", "0", "é <&> \"x\"", "3", " ", "b\n"}
 	d.Classes = []string{"cats", "1"}
 	dir := filepath.Join(t.TempDir(), "path")
-	if err := d.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Save(dir))
 	back, err := openDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(d, back); diff != "" {
 		t.Errorf("(-saved +loaded):\n%s", diff)
 	}
@@ -195,9 +176,7 @@ func TestLoadNamesRefuses(t *testing.T) {
 	} {
 		files := pathFiles()
 		files["node_ids.json"] = []byte(text)
-		if _, err := openDir(writeFiles(t, files)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(openDir(writeFiles(t, files))), want, "%s", text)
 	}
 }
 
@@ -211,13 +190,9 @@ func TestSaveKeepsWhatIsOpen(t *testing.T) {
 		t.Error("the fingerprint does not depend on what is open")
 	}
 	dir := filepath.Join(t.TempDir(), "path")
-	if err := d.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Save(dir))
 	back, err := openDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if diff := cmp.Diff(d.Merged, back.Merged); diff != "" || back.Fingerprint() != d.Fingerprint() {
 		t.Errorf("(-saved +loaded):\n%s", diff)
 	}
@@ -248,9 +223,7 @@ func TestSaveIsDurable(t *testing.T) {
 		return nil
 	}}
 	dir := filepath.Join(t.TempDir(), "path")
-	if err := pathSet().SaveOn(disk, dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, pathSet().SaveOn(disk, dir))
 	synced := ""
 	for _, operation := range did {
 		name, isSync := strings.CutPrefix(operation, "sync ")

@@ -296,9 +296,7 @@ func TestTablesFile(t *testing.T) {
 		"nodes: [": "yaml",
 	} {
 		file := writeTree(t, map[string][]byte{"data.yaml": []byte(text)}) + "/data.yaml"
-		if _, err := table.ReadSettings(file); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", text, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(table.ReadSettings(file)), want, "%q", text)
 	}
 	over := table.Settings{
 		Label: "y",
@@ -347,9 +345,7 @@ func TestDropUnknown(t *testing.T) {
 		for _, positional := range []bool{false, true} {
 			d, err := openTexts(t, nodes, edges, table.Settings{DropUnknown: true, Positional: positional})
 			if want.err != "" {
-				if err == nil || !strings.Contains(err.Error(), want.err) {
-					t.Errorf("%q: error %v, want %q", edges, err, want.err)
-				}
+				expect.Error(t, err, want.err, "%q", edges)
 				continue
 			}
 			if err != nil || !strings.Contains(strings.Join(d.Notes, " "), want.note) ||
@@ -358,8 +354,6 @@ func TestDropUnknown(t *testing.T) {
 			}
 		}
 	}
-	if _, err := openTexts(t, nodes, "source,target\n1,2\n9,1\n", table.Settings{}); err == nil ||
-		!strings.Contains(err.Error(), `"9" is not the id of a node`) {
-		t.Errorf("without the setting: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(openTexts(t, nodes, "source,target\n1,2\n9,1\n", table.Settings{})),
+		`"9" is not the id of a node`, "without the setting")
 }

@@ -68,9 +68,7 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 			table.Settings{Task: "number", Label: "price,price"}},
 	} {
 		dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"), "nodes.csv": []byte(c.nodes)})
-		if _, err := Open(dir, OpenOptions{Tables: c.s}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Open(dir, OpenOptions{Tables: c.s})), want)
 	}
 	for want, s := range map[string]table.Settings{
 		"edges have weights, which task number does not read; --drop-weights":        {},
@@ -86,10 +84,8 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 		}
 	}
 	dir := writeFiles(t, pathFiles())
-	if _, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "number"}}); err == nil ||
-		!strings.Contains(err.Error(), "--task number is read from columns of tables") {
-		t.Errorf("GraphSAINT takes numbers: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Open(dir, OpenOptions{Tables: table.Settings{Task: "number"}})),
+		"--task number is read from columns of tables", "GraphSAINT takes numbers")
 	dir = writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"),
 		"nodes.csv": []byte("id,x,label,split\na,1,2,train\nb,2,3,val\n")})
 	if _, _, err := OpenStream(dir, OpenOptions{Tables: table.Settings{Task: "number", Positional: true}}); err == nil ||

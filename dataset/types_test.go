@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 const typedEdges = "source,target,kind\na,b,buys\nb,a,buys\na,b,views\nc,a,views\nd,d,views\nc,b,buys\n"
@@ -31,9 +32,7 @@ func TestTypesOfTables(t *testing.T) {
 	for directed, want := range map[bool][2]string{false: {"[b b c] [] [buys views views]", "[b a] [] [buys views]"},
 		true: {"[b b] [b c] [buys views buys views]", "[b a] [] [buys views]"}} {
 		d, err := openTyped(t, typedEdges, table.Settings{Directed: directed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		relations := 2
 		if directed {
 			relations = 4
@@ -67,9 +66,7 @@ func TestTypesRefused(t *testing.T) {
 	require := func(err error, words ...string) {
 		t.Helper()
 		for _, word := range words {
-			if err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("error %v, want %q", err, word)
-			}
+			expect.Error(t, err, word)
 		}
 	}
 	_, err := openTyped(t, "source,target,kind,weight\na,b,buys,2\n", table.Settings{})
@@ -89,9 +86,7 @@ func TestTypesRefused(t *testing.T) {
 	_, err = Open(writeFiles(t, pathFiles()), OpenOptions{Tables: table.Settings{EdgeType: "kind"}})
 	require(err, "edge types", "--edge-type kind")
 	d, err := openTyped(t, typedEdges, table.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	require(d.SaveCSV(t.TempDir()+"/saved"), "types")
 	require(d.RequirePlain("growth"), "types", "growth", "--edge-type")
 	s, ok, err := OpenStream(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),

@@ -79,15 +79,11 @@ func TestWeightsOfLayouts(t *testing.T) {
 		_, err := Open(with([]float32{1, 1, 1, 1, value, value, 1, 1, 3, 3}),
 			OpenOptions{Tables: table.Settings{Weight: "data"}})
 		for _, word := range words {
-			if err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("a weight of %v: %v, want %q", value, err, word)
-			}
+			expect.Error(t, err, word, "a weight of %v", value)
 		}
 	}
 	_, err = Open(dir, OpenOptions{Tables: table.Settings{Weight: "value"}})
-	if err == nil || !strings.Contains(err.Error(), "--weight data keeps the weights") {
-		t.Errorf("another name: %v", err)
-	}
+	expect.Error(t, err, "--weight data keeps the weights", "another name")
 }
 
 // Renumbering nodes and cutting T and batches out of the data keep the weights of edges.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"rivulet/internal/devstack"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -37,9 +38,7 @@ func TestPrometheusAnswersEachQuery(t *testing.T) {
 	w := harness.Workshop{Dir: t.TempDir(), Bin: os.Getenv("RIVULET_TEST_BIN")}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 	}
 	if w.Bin == "" {
 		w.Bin = w.Path("bin")

@@ -97,9 +97,8 @@ func (c *edgesCase) byRegistry(t *testing.T, require func(name string, got event
 		got.JoinIncoming()
 	}
 	require("Avro by a registry's schema", got, err)
-	if _, err := (avro.Codec{}).AppendArrival(nil, &c.sent); err == nil || !strings.Contains(err.Error(), c.refused) {
-		t.Errorf("Avro without a registry writes %s: %v", c.refused, err)
-	}
+	expect.Error(t, expect.ErrorOf((avro.Codec{}).AppendArrival(nil, &c.sent)),
+		c.refused, "Avro without a registry writes %s", c.refused)
 }
 
 func TestWeightsInEveryForm(t *testing.T) {
@@ -204,9 +203,8 @@ func TestTypesOfEdgesOfTheirOwn(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if _, err := (avro.Codec{}).AppendEdge(nil, &edges[0]); err == nil || !strings.Contains(err.Error(), "type") {
-		t.Errorf("Avro without a registry writes the type of an edge: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf((avro.Codec{}).AppendEdge(nil, &edges[0])),
+		"type", "Avro without a registry writes the type of an edge")
 }
 
 // Weights, directions and types that a record cannot mean are refused with their place and, of a weight, its value.
@@ -258,9 +256,7 @@ func TestWeightsThatAreNoNumbers(t *testing.T) {
 	for _, w := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
 		a := event.Arrival{ID: "u", Features: event.Features{Values: []float32{1}}, Edges: []string{"a"},
 			Weights: []float32{w}}
-		if err := a.Check(1, 0); err == nil || !strings.Contains(err.Error(), "weights[0]") {
-			t.Errorf("a weight of %v: %v", w, err)
-		}
+		expect.Error(t, a.Check(1, 0), "weights[0]", "a weight of %v", w)
 		if _, err := (protobuf.Codec{}).AppendArrival(nil, &a); err == nil {
 			t.Errorf("Protobuf writes a weight of %v", w)
 		}
@@ -270,9 +266,7 @@ func TestWeightsThatAreNoNumbers(t *testing.T) {
 func TestEdgesOfBothDirectionsAreCounted(t *testing.T) {
 	a := event.Arrival{ID: "u", Features: event.Features{Values: []float32{1}}, Edges: []string{"a"},
 		Incoming: []string{"b", "c"}}
-	if err := a.Check(1, 2); err == nil || !strings.Contains(err.Error(), "3 edges, at most 2") {
-		t.Errorf("3 edges where 2 are allowed: %v", err)
-	}
+	expect.Error(t, a.Check(1, 2), "3 edges, at most 2", "3 edges where 2 are allowed")
 }
 
 // The weights of edges to the same neighbour are added up, and those to the arrival itself go with the edge.

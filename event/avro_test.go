@@ -158,9 +158,8 @@ func TestAvroExamplesAreWritten(t *testing.T) {
 			expect.OK(t, os.WriteFile(filepath.Join("testdata", name+".avro"), data, 0o644))
 		}
 	}
-	if diff := cmp.Diff(want, examples(t, "*.avro")); diff != "" {
-		t.Errorf("files of testdata; go test ./event -run AvroExamplesAreWritten -update writes them (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, examples(t, "*.avro"),
+		"files of testdata; go test ./event -run AvroExamplesAreWritten -update writes them")
 }
 
 // The same example is the same arrival in Avro as in JSON, and the library reads its file by the schema.

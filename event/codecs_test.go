@@ -37,9 +37,7 @@ func fullFor(codec event.Codec) event.Prediction {
 // requireRefused fails unless an encoder's error says why, and it returned what was there before.
 func requireRefused(t *testing.T, form string, got []byte, err error, why string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), why) {
-		t.Errorf("%s: error %v, want …%s…", form, err, why)
-	}
+	expect.Error(t, err, why, "%s", form)
 	if string(got) != "before" {
 		t.Errorf("%s: an error leaves %q, want what was there before", form, got)
 	}

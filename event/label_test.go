@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
@@ -48,9 +47,7 @@ func TestLabelRoundTrip(t *testing.T) {
 			if err := codec.DecodeLabel(record, &got); err != nil {
 				t.Fatalf("%T: %q: %v", codec, record, err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("%T (-want +got):\n%s", codec, diff)
-			}
+			expect.Same(t, want, got, "%T", codec)
 			if _, binary := codec.(protobuf.Codec); !binary {
 				if err := conforms(schema, record); err != nil {
 					t.Fatalf("%s: %v", record, err)

@@ -121,9 +121,7 @@ func TestReportsOfOthers(t *testing.T) {
 				t.Errorf("%s: %v, want %q", name, err, tc.skip)
 			}
 		case tc.fails != "":
-			if err == nil || !strings.Contains(err.Error(), tc.fails) {
-				t.Errorf("%s: %v, want an error of %q", name, err, tc.fails)
-			}
+			expect.Error(t, err, tc.fails, "%s", name)
 		case err != nil || a.ID != "17":
 			t.Errorf("%s: %q, %v", name, a.ID, err)
 		case tc.is > 0:
@@ -191,13 +189,8 @@ func TestFramingsAreNamed(t *testing.T) {
 		"<arrival/>":                        "XML", "\x01" + strings.Repeat("g", 16) + "x": "GUID",
 	} {
 		err := (&form.Reader{}).Arrival(nil, []byte(record), new(event.Arrival))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", record, err, want)
-		}
-		if err := (&form.Reader{}).OfLabels().Label(nil, []byte(record), new(event.Label)); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("label %q: %v, want %s", record, err, want)
-		}
+		expect.Error(t, err, want, "%q", record)
+		expect.Error(t, (&form.Reader{}).OfLabels().Label(nil, []byte(record), new(event.Label)), want, "label %q", record)
 	}
 	var a event.Arrival
 	if err := (&form.Reader{}).Arrival(nil, []byte(`{"id":"x"`), &a); err == nil ||

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,9 +17,7 @@ func TestNewCSR(t *testing.T) {
 	before := slices.Clone(entries)
 	got := NewCSR(3, 4, entries)
 	want := &CSR{Rows: 3, Cols: 4, RowPtr: []int{0, 2, 2, 3}, ColIdx: []int32{0, 3, 1}, Val: []float32{2, 5, 5.5}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "got")
 	if diff := cmp.Diff(before, entries); diff != "" {
 		t.Errorf("the entries were changed:\n%s", diff)
 	}
@@ -71,9 +68,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := good()
 			tc.spoil(m)
-			if err := m.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v, want one with %q", err, tc.want)
-			}
+			expect.Error(t, m.Validate(), tc.want)
 		})
 	}
 }
@@ -154,9 +149,7 @@ func TestTranspose(t *testing.T) {
 			}
 		}
 		m.SortRows()
-		if diff := cmp.Diff(m, m.Transpose().Transpose()); diff != "" {
-			t.Fatalf("transposed twice (-want +got):\n%s", diff)
-		}
+		expect.Same(t, m, m.Transpose().Transpose(), "transposed twice")
 	})
 }
 
@@ -211,9 +204,7 @@ func TestSubmatrix(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(want, densify(got)); diff != "" {
-			t.Fatalf("(-want +got):\n%s", diff)
-		}
+		expect.Same(t, want, densify(got), "got")
 	})
 }
 

@@ -24,9 +24,7 @@ func TestBuildIsTheInverseOfParams(t *testing.T) {
 	params[0], params[1] = params[1], params[0]
 	got, err := infer.Build(m.Name(), params)
 	expect.OK(t, err)
-	if diff := cmp.Diff(m.Params(), got.Params()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, m.Params(), got.Params(), "got")
 	if got.Features() != 3 || got.Classes() != 2 {
 		t.Errorf("%d features and %d classes", got.Features(), got.Classes())
 	}
@@ -182,9 +180,7 @@ func TestBuildRanges(t *testing.T) {
 		{"cheby3", func(w map[string]*graph.Dense) { w["convs.0.lins.3.weight"] = w["convs.0.lins.0.weight"] },
 			"convs.0.lins.3.weight (5×4) is not one of its weights"},
 	} {
-		if err := build(tc.model, tc.change); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want one with %q", tc.model, err, tc.want)
-		}
+		expect.Error(t, build(tc.model, tc.change), tc.want, "%s", tc.model)
 	}
 }
 
@@ -199,7 +195,5 @@ func TestHopsOfSGCAreWrittenWhereTheyAreNotTwo(t *testing.T) {
 
 func TestNewSGCNamesBothShapes(t *testing.T) {
 	_, err := infer.NewSGC(graph.NewDense(5, 3), make([]float32, 2))
-	if err == nil || !strings.Contains(err.Error(), "lin.bias is 1×2, want 1×3") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, err, "lin.bias is 1×2, want 1×3")
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/reference"
 )
 
@@ -24,9 +25,7 @@ type oracleCase struct {
 func readOracleCase(t *testing.T) *oracleCase {
 	t.Helper()
 	g, err := reference.ReadGoldens(goldenFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return &oracleCase{Goldens: g, adj: g.Matrix("A"), x: g.Matrix("X"), synAdj: g.Matrix("A_syn"),
 		synX:    g.Matrix("X_syn"),
 		mapping: g.Matrix("M"), labels: g.Ints("Y"), synLabels: g.Ints("Y_syn")}

@@ -390,10 +390,7 @@ func TestCompression(t *testing.T) {
 
 func TestSinksAreChecked(t *testing.T) {
 	b := newBench(t, 1)
-	if _, err := NewSink(b.way, "zip", retry.Patience{}); err == nil ||
-		!strings.Contains(err.Error(), `compression is "zip"`) {
-		t.Errorf("NewSink returned %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(NewSink(b.way, "zip", retry.Patience{})), `compression is "zip"`, "NewSink returned")
 	if err := b.sink().Send(t.Context(), "", numbered(0, 1)); err == nil || !strings.Contains(err.Error(), "no topic") ||
 		retry.Judge(err) != retry.Permanent {
 		t.Errorf("without a topic: %v", err)

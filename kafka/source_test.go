@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -167,8 +166,6 @@ func TestSourceOptionsAreChecked(t *testing.T) {
 	} {
 		o := SourceOptions{Group: "g", Topics: []string{"arrivals"}}
 		change(&o)
-		if _, err := NewSource(b.way, o, retry.Patience{}); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: NewSource returned %v", name, err)
-		}
+		expect.Error(t, expect.ErrorOf(NewSource(b.way, o, retry.Patience{})), name, "%s: NewSource returned", name)
 	}
 }

@@ -391,12 +391,8 @@ func TestAnEndedContextAborts(t *testing.T) {
 
 func TestTransactionOptionsAreChecked(t *testing.T) {
 	b := newBench(t, 1)
-	if _, err := b.sink().Transactions("", 0); err == nil || !strings.Contains(err.Error(), "need an ID") {
-		t.Errorf("without an id: %v", err)
-	}
-	if _, err := b.sink().Transactions("tx", -time.Second); err == nil || !strings.Contains(err.Error(), "-1s") {
-		t.Errorf("with a negative timeout: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(b.sink().Transactions("", 0)), "need an ID", "without an id")
+	expect.Error(t, expect.ErrorOf(b.sink().Transactions("tx", -time.Second)), "-1s", "with a negative timeout")
 	tx, err := b.sink().Transactions("tx", time.Hour)
 	expect.OK(t, err)
 	err = tx.Begin(t.Context(), anybody, []TopicPartition{zero})

@@ -162,9 +162,7 @@ func TestCachedStaysInBounds(t *testing.T) {
 	}
 	for chunk := range slices.Chunk(ids, 100) {
 		got := mustRows(t, cached, chunk...)
-		if diff := cmp.Diff(mustRows(t, memory, chunk...), got); diff != "" {
-			t.Fatalf("rows differ (-want +got):\n%s", diff)
-		}
+		expect.Same(t, mustRows(t, memory, chunk...), got, "rows differ")
 	}
 	stats := cached.Stats()
 	if stats.Bytes > maxBytes || stats.Bytes < maxBytes/2 {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"rivulet/infer/attach"
@@ -70,9 +69,7 @@ func TestDecodeRowRefuses(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := DecodeRow(tc.data, 10)
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("DecodeRow(%x) error = %v, want it to contain %q", tc.data, err, tc.want)
-			}
+			expect.Error(t, err, tc.want, "DecodeRow(%x)", tc.data)
 		})
 	}
 }
@@ -132,9 +129,7 @@ func TestRowCodecRoundTrip(t *testing.T) {
 		}
 		back, err := DecodeRow(data, limit)
 		expect.OK(t, err)
-		if diff := cmp.Diff(row, back); diff != "" {
-			t.Fatalf("decoded row differs (-want +got):\n%s", diff)
-		}
+		expect.Same(t, row, back, "decoded row differs")
 		for cut := range data {
 			if _, err := DecodeRow(data[:cut], limit); err == nil {
 				t.Fatalf("the first %d of %d bytes were taken for a row", cut, len(data))

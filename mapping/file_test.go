@@ -35,9 +35,7 @@ func mappedFrom(t testing.TB, dir string, b *artifact.Bundle) (m *Memory, reads 
 		reads++
 		return b, nil
 	}, slog.New(slog.NewTextHandler(&lines, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return m, reads, lines.String()
 }
 
@@ -113,13 +111,9 @@ func TestADamagedFileOfMIsWrittenAgain(t *testing.T) {
 		t.Errorf("the log of the first start is %s", log)
 	}
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	other := new(bytes.Buffer)
-	if err := newIndex(m.IDs, m.Rows).write(other, "another M"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, newIndex(m.IDs, m.Rows).write(other, "another M"))
 	changed := func(at int) []byte {
 		text := slices.Clone(good)
 		text[at] ^= 1
@@ -131,12 +125,8 @@ func TestADamagedFileOfMIsWrittenAgain(t *testing.T) {
 		"another number of rows": changed(24), "another number of buckets": changed(32), "a bucket changed": changed(64 + 5),
 		"a row changed": changed(len(good) - 100), "another M": other.Bytes(),
 	} {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Remove(path))
+		expect.OK(t, os.WriteFile(path, text, 0o600))
 		_, err := openIndex(path, "M of "+t.Name())
 		if !errors.Is(err, errOtherFile) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
@@ -153,9 +143,7 @@ func TestADamagedFileOfMIsWrittenAgain(t *testing.T) {
 			t.Errorf("%s: read %d times, log %s, rows differ (-want +got):\n%s", name, reads, log, diff)
 		}
 	}
-	if diff := cmp.Diff(want, mustRows(t, first, m.IDs...)); diff != "" {
-		t.Errorf("the rows of a file that was removed meanwhile differ (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, mustRows(t, first, m.IDs...), "the rows of a file that was removed meanwhile differ")
 	twice := &artifact.Bundle{Parts: func(yield func(*artifact.Mapping, error) bool) {
 		for range 2 {
 			if !yield(m, nil) {

@@ -45,9 +45,7 @@ func TestADamagedRowIsUnread(t *testing.T) {
 			want := mustRows(t, FromArtifact(m), "8", "7", "nobody")
 			want[1] = attach.Row{Unread: true}
 			for range 3 {
-				if diff := cmp.Diff(want, mustRows(t, lookup, "8", "7", "nobody")); diff != "" {
-					t.Fatalf("rows (-want +got):\n%s", diff)
-				}
+				expect.Same(t, want, mustRows(t, lookup, "8", "7", "nobody"), "rows")
 			}
 			if got := g.Losses(); got != (LossStats{DamagedRows: 3}) {
 				t.Errorf("counts are %+v, want the row each time that it was asked for", got)
@@ -104,9 +102,8 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 			t.Errorf("counts are %+v, logged %q", got, log)
 		}
 		client.Set(t.Context(), key, text, 0)
-		if diff := cmp.Diff(mustRows(t, FromArtifact(m), ids...), mustRows(t, lookup, ids...)); diff != "" {
-			t.Errorf("after the bucket was written again (-want +got):\n%s", diff)
-		}
+		expect.Same(t, mustRows(t, FromArtifact(m), ids...), mustRows(t, lookup, ids...),
+			"after the bucket was written again")
 	})
 }
 

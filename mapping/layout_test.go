@@ -57,9 +57,7 @@ func TestLayoutIsChecked(t *testing.T) {
 		{Layout{8, 4}, "8 buckets of 4 pages for 100 rows, want up to 16 pages in all"},
 		{Layout{math.MaxInt, math.MaxInt}, "buckets is"},
 	} {
-		if err := c.l.Check(100); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error = %v, want %q", c.l, err, c.want)
-		}
+		expect.Error(t, c.l.Check(100), c.want, "%+v", c.l)
 	}
 }
 
@@ -157,9 +155,7 @@ func TestPageTablesAreChecked(t *testing.T) {
 		"page 1 ends at byte 24, want 25":    table(3, 25, 24),
 		"page 0 ends at byte 0, want 20 or ": table(0, 0, 0),
 	} {
-		if _, err := seals(7).parsePageTable(5, ends, data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%x: error = %v, want %q", data, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(seals(7).parsePageTable(5, ends, data)), want, "%x", data)
 	}
 }
 

@@ -3,7 +3,6 @@ package mapping
 import (
 	"crypto/tls"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,8 +52,6 @@ func TestConnectRefuses(t *testing.T) {
 		"redis url is empty":                  {Cluster: true},
 		"neither a cluster nor watched by se": {URL: "redis://a", Hosts: []string{"b:1"}},
 	} {
-		if _, err := Connect(o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error = %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Connect(o)), want)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/artifact"
@@ -38,9 +37,7 @@ func TestLoadIsTheTable(t *testing.T) {
 		ids := append([]string{"nobody"}, m.IDs...)
 		expect.Same(t, mustRows(t, FromArtifact(m), ids...), mustRows(t, all, ids...), "rows of the artifact, and loaded")
 		want := CacheStats{Hits: 40_001, Unknown: 1, Entries: 40_000, Bytes: all.Stats().Bytes}
-		if diff := cmp.Diff(want, all.Stats()); diff != "" {
-			t.Errorf("stats (-want +got):\n%s", diff)
-		}
+		expect.Same(t, want, all.Stats(), "stats")
 	})
 }
 
@@ -70,9 +67,7 @@ func TestLoadStops(t *testing.T) {
 			t.Errorf("error %v of a row that cannot be decoded", err)
 		}
 		mend()
-		if err := client.Del(context.Background(), r.table.Marker).Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, client.Del(context.Background(), r.table.Marker).Err())
 		if _, err := r.Load(t.Context(), 1<<20, alive); !errors.Is(err, ErrVanished) {
 			t.Errorf("error %v without a marker, want ErrVanished", err)
 		}

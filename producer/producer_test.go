@@ -212,9 +212,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	b := newBench(t)
 	b.opts.DeadLetters = ""
 	_, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: []event.DeadLetter{{Reason: "x"}}}, nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "no topic") {
-		t.Errorf("dead letters without a topic: %v", err)
-	}
+	expect.Error(t, err, "no topic", "dead letters without a topic")
 }
 
 // Tombstones stand among the predictions of their batch, under their keys, and a prediction that is refused beside them

@@ -5,8 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/test/expect"
 )
 
@@ -26,9 +24,7 @@ func TestMeasure(t *testing.T) {
 	}
 	s, err := Fit(columns, rows, FitOptions{MinCount: 1})
 	expect.OK(t, err)
-	if diff := cmp.Diff([]string{"age", "plan", "about"}, s.Measures()); diff != "" {
-		t.Fatalf("names (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"age", "plan", "about"}, s.Measures(), "names")
 	fields := []Field{{"age", Value{Type: Number, Number: 7}}, {"plan", Value{Type: Text, Text: "b"}},
 		{"about", Value{Type: Vector, Vector: []float32{3, 4}}}}
 	dense, got := make([]float32, s.Width()), make([]float32, 3)

@@ -192,9 +192,7 @@ func TestFitRefuses(t *testing.T) {
 		{"name", FitOptions{Drop: []string{"age"}, Kinds: map[string]string{"age": "number"}}, "dropped and has a kind"},
 	} {
 		columns[0].Name = tc.name
-		if _, err := Fit(columns, rows, tc.o); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%q, %+v: got %v, want %s", tc.name, tc.o, err, tc.want)
-		}
+		expect.Error(t, expect.ErrorOf(Fit(columns, rows, tc.o)), tc.want, "%q, %+v", tc.name, tc.o)
 	}
 }
 
@@ -376,9 +374,7 @@ func TestParseRefuses(t *testing.T) {
 		{`{"name":"a","kind":"number","missing":"mean","mean":[1]}`, ``, "features is empty"},
 	} {
 		text := strings.Replace(good, tc.old, tc.new, 1)
-		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: got %v, want %s", text, err, tc.want)
-		}
+		expect.Error(t, expect.ErrorOf(Parse([]byte(text))), tc.want, "%s", text)
 	}
 }
 

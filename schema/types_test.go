@@ -90,9 +90,6 @@ func TestTypesOfArrivals(t *testing.T) {
 		`features[0].arriving is []`:                            {`"arriving":["user"]`, `"arriving":[]`},
 	} {
 		text, _ := s.MarshalJSON()
-		if _, err := Parse([]byte(strings.Replace(string(text), change[0], change[1], 1))); err == nil ||
-			!strings.Contains(err.Error(), words) {
-			t.Errorf("error %v, want %s", err, words)
-		}
+		expect.Error(t, expect.ErrorOf(Parse([]byte(strings.Replace(string(text), change[0], change[1], 1)))), words)
 	}
 }

@@ -125,9 +125,7 @@ func TestRefusedWrites(t *testing.T) {
 		note := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
 		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived, growth.Fence{}),
 			"notes": waits.NoteArrivals(t.Context(), note())} {
-			if err == nil || !strings.Contains(err.Error(), answer) {
-				t.Errorf("%s: %s: %v", answer, what, err)
-			}
+			expect.Error(t, err, answer, "%s: %s", answer, what)
 		}
 		done++
 		notes, rows := note(), make([]attach.Row, 1)

@@ -55,10 +55,8 @@ func first(w *Watcher) *Trial {
 func TestACandidateIsPromoted(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		p := s.publisher(t)
-		if err := p.Publish(t.Context(), bundle(t, 1, "v1"), PublishOptions{Candidate: true}); err == nil ||
-			!strings.Contains(err.Error(), "nothing serves") {
-			t.Errorf("a candidate beside nothing: %v", err)
-		}
+		expect.Error(t, p.Publish(t.Context(), bundle(t, 1, "v1"), PublishOptions{Candidate: true}),
+			"nothing serves", "a candidate beside nothing")
 		s.publish(t, bundle(t, 1, "v1"))
 		s.publishCandidate(t, 2, "v2")
 		s.mustCurrent(t, "v1")
@@ -169,10 +167,8 @@ func TestSeveralCandidates(t *testing.T) {
 		for k := range script.MostCandidates {
 			s.publishCandidate(t, uint64(k), fmt.Sprintf("c%d", k))
 		}
-		if err := p.Publish(t.Context(), bundle(t, 9, "c9"), PublishOptions{Candidate: true}); err == nil ||
-			!strings.Contains(err.Error(), "there are 4 candidates") {
-			t.Errorf("one too many: %v", err)
-		}
+		expect.Error(t, p.Publish(t.Context(), bundle(t, 9, "c9"), PublishOptions{Candidate: true}),
+			"there are 4 candidates", "one too many")
 		if _, err := p.Candidate(t.Context(), ""); err == nil || !strings.Contains(err.Error(),
 			"name one of c0, c1, c2, c3") {
 			t.Errorf("which of them: %v", err)

@@ -33,10 +33,7 @@ func TestLostRowsAreRefused(t *testing.T) {
 				}
 				log.take()
 				for range 3 {
-					if err := tick(t, w); err == nil ||
-						!strings.Contains(err.Error(), "of 300 rows of M: the others were lost or evicted") {
-						t.Fatalf("error = %v, want the loss", err)
-					}
+					expect.Error(t, tick(t, w), "of 300 rows of M: the others were lost or evicted")
 				}
 				if got := log.take(); len(got) != 1 || !strings.Contains(got[0], "serving=v1") {
 					t.Errorf("logged %q, want the refusal once", got)

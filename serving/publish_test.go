@@ -190,9 +190,7 @@ func TestPublishCountsBeforeTheMarker(t *testing.T) {
 				return fine
 			}})
 			err := newPublisher(t, client, s.prefix).Publish(t.Context(), b, PublishOptions{})
-			if err == nil || !strings.Contains(err.Error(), "were written: did it restart, or does it evict keys?") {
-				t.Fatalf("without %s: error = %v", lost, err)
-			}
+			expect.Error(t, err, "were written: did it restart, or does it evict keys?", "without %s", lost)
 			s.mustCurrent(t, "")
 			s.publish(t, b)
 			w, _ := s.watcher(t, "consumer")
@@ -208,9 +206,7 @@ func TestPublishRefusesOtherContentOfTheName(t *testing.T) {
 		other := bundle(t, 2, "v1")
 		for range 2 {
 			err := s.publisher(t).Publish(t.Context(), other, PublishOptions{})
-			if err == nil || !strings.Contains(err.Error(), "the name is taken by other content") {
-				t.Errorf("error = %v, want a refusal", err)
-			}
+			expect.Error(t, err, "the name is taken by other content")
 		}
 		w, _ := s.watcher(t, "consumer")
 		mustServe(t, w, "v1")
@@ -229,9 +225,7 @@ func TestPublishRefusesOtherContentOfTheName(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := s.publisher(t).Publish(t.Context(), bundle(t, 4, "v2"), PublishOptions{})
-		if err == nil || !strings.Contains(err.Error(), "the name is taken by other content") {
-			t.Errorf("error = %v, want a refusal", err)
-		}
+		expect.Error(t, err, "the name is taken by other content")
 	})
 }
 
@@ -247,9 +241,7 @@ func TestPublishRefusesBeforeItWrites(t *testing.T) {
 			"y[0] is 99":     func() error { return s.publisher(t).Publish(t.Context(), invalid, PublishOptions{}) },
 			"not sealed":     func() error { return s.publisher(t).Publish(t.Context(), unsealed, PublishOptions{}) },
 		} {
-			if err := b(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error = %v, want one with %q", err, want)
-			}
+			expect.Error(t, b(), want)
 		}
 		if keys := s.keys(t); len(keys) > 0 {
 			t.Errorf("Redis has %q after refusals", keys)
@@ -360,8 +352,6 @@ func TestVersionsLists(t *testing.T) {
 
 func TestPrefixIsChecked(t *testing.T) {
 	for _, prefix := range []string{"", "a{b}", "a b", "ä"} {
-		if _, err := NewPublisher(nil, prefix); err == nil || !strings.Contains(err.Error(), "redis prefix") {
-			t.Errorf("prefix %q: error = %v", prefix, err)
-		}
+		expect.Error(t, expect.ErrorOf(NewPublisher(nil, prefix)), "redis prefix", "prefix %q", prefix)
 	}
 }

@@ -28,10 +28,7 @@ func TestUnsignedVersionsAreRefused(t *testing.T) {
 		mustServe(t, w, "v1")
 		for version, by := range map[string]ed25519.PrivateKey{"unsigned": nil, "foreign": foreign} {
 			publish(uint64(2+len(version)), version, by)
-			if err := w.Load(t.Context()); err == nil ||
-				!strings.Contains(err.Error(), "loading version "+version+": its manifest is not signed") {
-				t.Errorf("%s: %v", version, err)
-			}
+			expect.Error(t, w.Load(t.Context()), "loading version "+version+": its manifest is not signed", "%s", version)
 			w.report(w.Load(t.Context()))
 			if got := strings.Join(log.take(), "\n"); !strings.Contains(got, "cannot follow CURRENT") ||
 				!strings.Contains(got, "serving=v1") {
@@ -46,8 +43,6 @@ func TestUnsignedVersionsAreRefused(t *testing.T) {
 		copied := s.client.HGet(t.Context(), p.keys.Complete("unsigned"), script.FieldSignature).Val()
 		publish(4, "v4", nil)
 		expect.OK(t, s.client.HSet(t.Context(), p.keys.Complete("v4"), script.FieldSignature, copied).Err())
-		if err := w.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "or of another manifest") {
-			t.Errorf("the signature of another version: %v", err)
-		}
+		expect.Error(t, w.Load(t.Context()), "or of another manifest", "the signature of another version")
 	})
 }

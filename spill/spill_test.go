@@ -52,9 +52,7 @@ func TestFilesAndMemoryAgree(t *testing.T) {
 			if diff := cmp.Diff(want[:], read(t, files)); diff != "" || files.Records() != n+1 {
 				t.Fatalf("files (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(want[:], read(t, memory)); diff != "" {
-				t.Fatalf("memory (-want +got):\n%s", diff)
-			}
+			expect.Same(t, want[:], read(t, memory), "memory")
 		}
 	}
 	expect.OK(t, errors.Join(files.Close(), memory.Close()))

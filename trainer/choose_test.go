@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"rivulet/artifact"
@@ -73,7 +72,5 @@ func TestCandidates(t *testing.T) {
 	}
 	o := stagedOptions()
 	o.Choose = true
-	if err := CheckStaged(o); err == nil || !strings.Contains(err.Error(), "models auto is set") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, CheckStaged(o), "models auto is set")
 }

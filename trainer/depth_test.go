@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"rivulet/dataset/generate"
@@ -93,8 +92,6 @@ func TestDepthIsChecked(t *testing.T) {
 	} {
 		o := Defaults()
 		change(&o)
-		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, o.Validate(), want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -121,8 +122,6 @@ func TestLabelsRefused(t *testing.T) {
 		adj.Val[k] = 2
 	}
 	other.Adj = &adj
-	if _, err := newTask(&other, numberOptions(20)); err == nil ||
-		!strings.Contains(err.Error(), "edges have weights, which task labels does not read") {
-		t.Errorf("weights: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(newTask(&other, numberOptions(20))),
+		"edges have weights, which task labels does not read", "weights")
 }

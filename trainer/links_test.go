@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -19,16 +20,12 @@ func linked(t testing.TB) *dataset.Dataset {
 	d, err := generate.Graph(generate.Generator{Name: "feed", Nodes: 600, Edges: 12000, Classes: 3, Communities: 30,
 		CommunityShare: .7, ClassShare: .1, DegreeExponent: 3, Kind: generate.Dense, Features: 40, CommunityTopic: .5,
 		ClassTopic: .1, Train: 300, Validation: 150, Test: 150}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	d.Candidates = make([]bool, d.Nodes())
 	for i, y := range d.Labels {
 		d.Candidates[i] = y != 0
 	}
-	if err := d.AsLinks(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.AsLinks())
 	return d
 }
 
@@ -131,13 +128,9 @@ func TestLinksRefused(t *testing.T) {
 	} {
 		other := *d
 		change(&other)
-		if _, err := newTask(&other, linkOptions(20)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(newTask(&other, linkOptions(20))), want)
 	}
-	if err := d.SaveCSV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the task is links") {
-		t.Errorf("saved without its task: %v", err)
-	}
+	expect.Error(t, d.SaveCSV(t.TempDir()), "the task is links", "saved without its task")
 }
 
 // On Amazon Photo, with a tenth of the edges between arrivals and T held out, the mean reciprocal rank on S is within
@@ -147,9 +140,7 @@ func TestLinksOnRealGraphs(t *testing.T) {
 		t.Skip("it trains on a real graph")
 	}
 	d := realSet(t, "amazon_photo")
-	if err := d.AsLinks(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.AsLinks())
 	scores := map[string][]float64{}
 	for seed := range realSeeds(5) {
 		o := Defaults()

@@ -3,7 +3,6 @@ package trainer
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"rivulet/dataset/generate"
@@ -66,9 +65,7 @@ func TestModelsAreChecked(t *testing.T) {
 	} {
 		o := Defaults()
 		o.Models = models
-		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, o.Validate(), want)
 	}
 }
 

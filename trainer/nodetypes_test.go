@@ -194,8 +194,6 @@ func TestTypesOfNodesRefused(t *testing.T) {
 		change(&o)
 		plain := *d
 		plain.By, plain.Relations = nil, nil
-		if _, err := Train(t.Context(), &plain, o, created, Silent{}); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("error %v, want %q", err, words)
-		}
+		expect.Error(t, expect.ErrorOf(Train(t.Context(), &plain, o, created, Silent{})), words)
 	}
 }

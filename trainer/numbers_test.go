@@ -12,6 +12,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/target"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
 
@@ -87,9 +88,7 @@ func TestNumbersThroughARun(t *testing.T) {
 		t.Errorf("task %q, format %d requires %q", b.Manifest.Task, b.Manifest.FormatVersion, b.Manifest.Requires)
 	}
 	grower, err := b.Grower(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	on := eval.Attach(d, d.Original(), [][]int32{d.Test}, false).On(out.Bundle.Mapping.Rows, nil)
 	left, n := 0.0, 0
 	for i, share := range grower.Grow(on.Batches[0]).Left {
@@ -149,14 +148,10 @@ func TestNumbersRefused(t *testing.T) {
 		case strings.Contains(c.want, "directions"):
 			other.Relate(&graph.Bins{Directed: true}, d.Adj)
 		}
-		if _, err := newTask(&other, o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.models, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(newTask(&other, o)), c.want, "%s", c.models)
 	}
 	if err := d.RequirePlain("the study of growth"); err == nil {
 		t.Error("a study of classes takes numbers")
 	}
-	if err := d.SaveCSV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "the task is number") {
-		t.Errorf("saved without its numbers: %v", err)
-	}
+	expect.Error(t, d.SaveCSV(t.TempDir()), "the task is number", "saved without its numbers")
 }

@@ -3,8 +3,9 @@ package trainer
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 func TestOptionsRefuse(t *testing.T) {
@@ -26,9 +27,7 @@ func TestOptionsRefuse(t *testing.T) {
 			t.Fatalf("defaults: %v", err)
 		}
 		change(&o)
-		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q in it", err, want)
-		}
+		expect.Error(t, o.Validate(), want)
 	}
 }
 

@@ -213,9 +213,7 @@ func TestDirectionsRefused(t *testing.T) {
 	requireError := func(err error, words ...string) {
 		t.Helper()
 		for _, word := range words {
-			if err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("error %v, want %q", err, word)
-			}
+			expect.Error(t, err, word)
 		}
 	}
 	run := func(d *dataset.Dataset, change func(o *Options)) error {
@@ -287,19 +285,13 @@ func TestTypesRefused(t *testing.T) {
 		o.Models = []string{"rsgc"}
 		change(&o)
 		_, err := Train(t.Context(), d, o, created, Silent{})
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("error %v, want %q", err, name)
-		}
+		expect.Error(t, err, name)
 	}
 	o := options(30)
 	o.Models = []string{"rgcn"}
-	if _, err := Train(t.Context(), cited(t), o, created, Silent{}); err == nil ||
-		!strings.Contains(err.Error(), "--edge-type") {
-		t.Errorf("edges without types: error %v", err)
-	}
-	if err := CheckStaged(o); err == nil || !strings.Contains(err.Error(), "rgcn") {
-		t.Errorf("stages: error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Train(t.Context(), cited(t), o, created, Silent{})),
+		"--edge-type", "edges without types")
+	expect.Error(t, CheckStaged(o), "rgcn", "stages")
 }
 
 // linear is an rsgc of so many relations with weights of 0.

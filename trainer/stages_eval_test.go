@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"rivulet/artifact"
@@ -68,9 +67,7 @@ func TestEvaluateStagedRefuses(t *testing.T) {
 		b := *out.Bundle
 		change(&b)
 		_, err := EvaluateStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}), s, &b, o.Batch, Silent{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 	if out.Bundle.Manifest.Models[0].Calibration.Kind != infer.PropagateNone {
 		t.Error("propagation is on in a run without it")

@@ -14,6 +14,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
+	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage/local"
@@ -72,9 +73,7 @@ func TestWeightsThroughARun(t *testing.T) {
 		t.Errorf("format %d requires %q", b.Manifest.FormatVersion, b.Manifest.Requires)
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ids := map[string]int32{}
 	for i, id := range d.IDs {
 		ids[id] = int32(i)
@@ -112,9 +111,7 @@ func TestWeightsThroughARun(t *testing.T) {
 		}
 	}
 	grower, err := b.Grower(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	grown, left := grower.Grow(on.Batches[0]), 0.0
 	for i := range grown.Left {
 		left += float64(grown.Left[i]) / float64(len(grown.Left))
@@ -130,9 +127,7 @@ func TestWeightsRefused(t *testing.T) {
 	requireError := func(err error, words ...string) {
 		t.Helper()
 		for _, word := range words {
-			if err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("error %v, want %q", err, word)
-			}
+			expect.Error(t, err, word)
 		}
 	}
 	o := options(30)

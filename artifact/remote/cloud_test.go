@@ -142,13 +142,9 @@ func TestBucketsOfOtherClouds(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(dir, "absent.json"))
 	for location, said := range map[string]string{"azblob://kept/next": `AZURE_STORAGE_ACCOUNT is "account.example.org"`,
 		"gs://kept/next": "absent.json"} {
-		if _, err := Open(t.Context(), location); err == nil || !strings.Contains(err.Error(), said) {
-			t.Errorf("%s: %v, want %s", location, err, said)
-		}
+		expect.Error(t, expect.ErrorOf(Open(t.Context(), location)), said, "%s", location)
 	}
 	t.Setenv("STORAGE_EMULATOR_HOST", "storage.example.org")
 	const named = "STORAGE_EMULATOR_HOST"
-	if _, err := Open(t.Context(), "gs://kept/next"); err == nil || !strings.Contains(err.Error(), named) {
-		t.Errorf("an emulator elsewhere, without TLS: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Open(t.Context(), "gs://kept/next")), named, "an emulator elsewhere, without TLS")
 }

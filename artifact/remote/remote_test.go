@@ -110,9 +110,7 @@ func TestFetch(t *testing.T) {
 		expect.OK(t, err)
 		put(damaged)
 		for _, location := range []string{web.URL + "/next", "s3://kept/a/next"} {
-			if _, err := bring(t, location); err == nil || !strings.Contains(err.Error(), c.said) {
-				t.Errorf("%s: %v, want %s", location, err, c.said)
-			}
+			expect.Error(t, expect.ErrorOf(bring(t, location)), c.said, "%s", location)
 		}
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {

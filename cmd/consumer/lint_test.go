@@ -21,9 +21,7 @@ func TestLint(t *testing.T) {
 	out, err := harness.Execute(command(), "lint", "--config", path, "--redis.url", "redis://me:hidden@nowhere:6379",
 		"--artifact", dir+"/nothing")
 	for _, want := range []string{"kafka.sasl.password_file: open " + dir + "/none", "artifact"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error %v, want one that has %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 	for _, want := range []string{"kafka.brokers nowhere:9092 file " + path + ":2", "batch.size 7 RIVULET_BATCH_SIZE",
 		"redis.url redis://me:xxxxx@nowhere:6379 --redis.url"} {

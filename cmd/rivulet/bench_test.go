@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"rivulet/test/expect"
 )
 
 // An option that no section of a run reads is an error, which names it and what would read it.
@@ -27,8 +29,6 @@ func TestBenchRefusesOptionsThatNothingReads(t *testing.T) {
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
 		cmd.SilenceUsage = true
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("bench %s: error %v, want one with %q", args, err, want)
-		}
+		expect.Error(t, cmd.ExecuteContext(t.Context()), want, "bench %s", args)
 	}
 }

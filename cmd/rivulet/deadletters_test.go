@@ -170,8 +170,6 @@ func TestDeadLettersAreFedInOnce(t *testing.T) {
 	for want, args := range map[string]string{`--from is "soon"`: "replay --reason x --from soon",
 		"at least one of the flags": "replay",
 		`--limit is -1`:             "list --limit -1"} {
-		if _, err := l.run(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error = %v, want %q", args, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(l.run(strings.Fields(args)...)), want, "%s", args)
 	}
 }

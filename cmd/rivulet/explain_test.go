@@ -26,9 +26,7 @@ func TestExplainAsTextAndAsJSON(t *testing.T) {
 		command := root()
 		command.SetIn(strings.NewReader(in))
 		out, err := harness.Execute(command, append([]string{"explain", "--artifact", dir, "--mode", "node"}, args...)...)
-		if err == nil || !strings.Contains(err.Error(), "1 of 2 lines could not be explained") {
-			t.Fatalf("error %v", err)
-		}
+		expect.Error(t, err, "1 of 2 lines could not be explained")
 		return out
 	}
 	text := run()

@@ -76,10 +76,8 @@ func TestFeaturesPut(t *testing.T) {
 		"writing the features": {"--data", graph, "--features.redis.url=redis://127.0.0.1:1",
 			"--features.redis.retry.attempts=0"},
 	} {
-		if _, err := harness.Execute(root(), append([]string{"features", "put"}, args...)...); err == nil ||
-			!strings.Contains(err.Error(), text) {
-			t.Errorf("%q: error %v, want %q", args, err, text)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), append([]string{"features", "put"}, args...)...)),
+			text, "%q", args)
 	}
 }
 

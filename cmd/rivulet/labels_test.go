@@ -43,8 +43,6 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 			t.Errorf("inspect lacks %q: %s %v", words, out, err)
 		}
 	}
-	if _, err := harness.Execute(root(), "demo", "--data", dir); err == nil ||
-		!strings.Contains(err.Error(), "the task is labels, and the demonstration is for classes only (docs/tasks.md)") {
-		t.Errorf("the demonstration of labels: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(harness.Execute(root(), "demo", "--data", dir)),
+		"the task is labels, and the demonstration is for classes only (docs/tasks.md)", "the demonstration of labels")
 }

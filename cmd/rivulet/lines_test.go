@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/artifact/artifacttest"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -34,10 +35,8 @@ func TestLinesAreMappedByTheConsumersSettings(t *testing.T) {
 		if _, err := execute(command, "--artifact", dir); err == nil {
 			t.Errorf("%s takes a line of another shape without a mapping", command)
 		}
-		if _, err := execute(command, "--artifact", dir, "--input.mapping.id=user"); err == nil ||
-			!strings.Contains(err.Error(), "input.mapping.id") {
-			t.Errorf("%s: a pointer without / is %v", command, err)
-		}
+		expect.Error(t, expect.ErrorOf(execute(command, "--artifact", dir, "--input.mapping.id=user")),
+			"input.mapping.id", "%s: a pointer without /", command)
 	}
 }
 

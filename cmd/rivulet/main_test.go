@@ -44,9 +44,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`--save wants one shape`:                         "bench --save out",
 		`if any flags in the group [check time] are set`: "bench --check --time 1s",
 	} {
-		if _, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), strings.Fields(line)...)), want, "%s", line)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -39,14 +40,10 @@ func TestLinksAreRefusedByPrograms(t *testing.T) {
 func refusedByPrograms(t *testing.T, task, more string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../examples/shop")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.CopyFS(dir, os.DirFS("../../examples/shop")))
 	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
 		"task: " + task + "\n" + more
-	if err := os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600))
 	for line, want := range map[string]string{
 		"demo --data " + dir:               "the demonstration",
 		"demo --grow --data " + dir:        "the demonstration",

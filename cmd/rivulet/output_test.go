@@ -93,9 +93,7 @@ func TestPredictRepresentsAndAbstains(t *testing.T) {
 		`coverage is 2, want 0 to 1`:                                     {"--coverage", "2"},
 		`the artifact has no risk-coverage curve`:                        {"--coverage", "0.9", "--calibration", "lp"},
 	} {
-		if _, err := predict(args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", args, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(predict(args...)), want, "%s", args)
 	}
 }
 

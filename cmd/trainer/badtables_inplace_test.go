@@ -161,9 +161,7 @@ func TestTablesByURLRefuse(t *testing.T) {
 	} {
 		args := append([]string{"train", "--out", filepath.Join(t.TempDir(), "a")}, strings.Fields(line)...)
 		_, err := harness.Execute(root(), args...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, err, want, "%s", line)
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error %v has the password", line, err)
 		}

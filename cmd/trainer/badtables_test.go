@@ -139,9 +139,7 @@ func TestBadTables(t *testing.T) {
 					sameParts(t, want, out)
 					return
 				}
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("error %v, want %q", err, c.want)
-				}
+				expect.Error(t, err, c.want)
 				if _, err := os.Stat(out); err == nil {
 					t.Error("an artifact was written")
 				}

@@ -34,9 +34,7 @@ func TestDataCommandsReadParquet(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "artifact")
 	_, err := harness.Execute(root(), "train", "--data", "../../dataset/parquet/testdata/lists", "--format", "csv",
 		"--out", out)
-	if err == nil || !strings.Contains(err.Error(), "neither nodes.csv") {
-		t.Errorf("--format csv on Parquet files: error %v", err)
-	}
+	expect.Error(t, err, "neither nodes.csv", "--format csv on Parquet files")
 }
 
 // init writes what check and train read; check says what is wrong, and what gives the label away.

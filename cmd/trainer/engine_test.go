@@ -81,8 +81,6 @@ func TestStagesRefuseBeforeTheWork(t *testing.T) {
 	} {
 		args := append([]string{"train", "--out", filepath.Join(t.TempDir(), "a"), "--data", "no-data"},
 			strings.Fields(line)...)
-		if _, err := harness.Execute(root(), args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), args...)), want, "%s", line)
 	}
 }

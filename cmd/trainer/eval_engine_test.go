@@ -61,9 +61,7 @@ func TestEvalOfAnArtifactByStages(t *testing.T) {
 		"eval --data {}/shop --artifact {}/a":                           "--artifact is for --engine disk",
 		"eval --data {}/shop --artifact {}/a --sums fixed --models gcn": "--models is for methods, not for an --artifact",
 	} {
-		if _, err := harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), strings.Fields(strings.ReplaceAll(line, "{}", dir))...)),
+			want, "%s", line)
 	}
 }

@@ -33,9 +33,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`accepts 1 arg(s), received 0`:          "activate",
 		`--keep is -1, want 0 or more`:          "prune --keep -1",
 	} {
-		if _, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), strings.Fields(line)...)), want, "%s", line)
 	}
 }
 
@@ -170,9 +168,7 @@ func TestTrainLearned(t *testing.T) {
 		"--method vng --models gcn":   `models[0] is "gcn", method vng has sgc only`,
 		"--coverage 1.5":              "coverage is 1.5",
 	} {
-		if _, err := run(line); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(run(line)), want, "%s", line)
 	}
 }
 

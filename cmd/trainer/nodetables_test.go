@@ -106,9 +106,7 @@ func TestDataInitOfNamedTypes(t *testing.T) {
 	}
 	expect.OK(t, os.Remove(in("data.yaml")))
 	_, err = harness.Execute(root(), "data", "init", dir, "--nodes", "user="+in("users.csv")+",kind="+in("edges.csv"))
-	if err == nil || !strings.Contains(err.Error(), "the tables of nodes have one column of ids") {
-		t.Errorf("tables without a common column of ids: %v", err)
-	}
+	expect.Error(t, err, "the tables of nodes have one column of ids", "tables without a common column of ids")
 	// Of links there are no labels to look for.
 	out, err = harness.Execute(root(), "data", "init", dir, "--task", "links", "--drop-unknown", "--drop-weights")
 	if err != nil || !strings.Contains(out, "data.yaml is written") {

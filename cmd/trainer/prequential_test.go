@@ -45,14 +45,10 @@ func TestEvalPrequential(t *testing.T) {
 		"--picture " + dir + "/no/x": "--picture",
 	} {
 		args := strings.Fields("eval --prequential --preset small --preset-nodes 900 " + line)
-		if _, err := harness.Execute(root(), args...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), args...)), want, "%s", line)
 	}
 	for _, flag := range []string{"--chunks=3", "--alarm-drop=2", "--picture=x.html"} {
 		_, err := harness.Execute(root(), "eval", "--preset", "small", flag)
-		if err == nil || !strings.Contains(err.Error(), "is read by --prequential only") {
-			t.Errorf("%s alone: error %v", flag, err)
-		}
+		expect.Error(t, err, "is read by --prequential only", "%s alone", flag)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"rivulet/test/expect"
@@ -34,8 +33,6 @@ func TestRefreshByStages(t *testing.T) {
 		"--engine spark":        "--engine spark: want --work",
 		"--memory 1GiB":         "--memory and --work are for --engine disk",
 	} {
-		if _, err := runRefresh(t, dir, line+"--out {}/third "+more); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", more, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(runRefresh(t, dir, line+"--out {}/third "+more)), want, "%s", more)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/internal/replay"
+	"rivulet/test/expect"
 )
 
 // A graph whose edges or labels are of another kind than undirected edges of one weight and classes.
@@ -119,9 +120,7 @@ func TestRefreshOfEachKindOfGraph(t *testing.T) {
 			t.Parallel()
 			whole, half, arrivals, labels := grownByHalf(t, kind)
 			dir := files(t, half, arrivals, labels)
-			if err := whole.Save(dir + "/whole"); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, whole.Save(dir+"/whole"))
 			for _, of := range []string{"data", "whole"} {
 				mustRun(t, dir, fmt.Sprintf("train --costs=false --data {}/%s --out {}/%s-model --nodes 40 --entries 3 --seed 5 %s",
 					of, of, kind.train))
@@ -129,17 +128,13 @@ func TestRefreshOfEachKindOfGraph(t *testing.T) {
 			const how = " --labels {}/labels.jsonl --max-drop 100 "
 			o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --data {}/data --current {}/data-model --out {}/once "+
 				"--data-out {}/once-data"+how)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if m := o.Merged; m.Joined != len(arrivals) || m.Labelled != len(labels) ||
 				m.WaitingEdges+m.UnknownTypes != 0 {
 				t.Errorf("%+v", m)
 			}
 			got, err := dataset.Open(dir+"/once-data", dataset.OpenOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if got.Merged.Labelled == nil == kind.labels {
 				t.Errorf("%d nodes have their class by a label", len(got.Merged.Labelled))
 			}
@@ -170,9 +165,7 @@ func grownByHalf(t *testing.T, kind kindOfGraph) (whole, half *dataset.Dataset, 
 	g, _ := generate.Preset("small")
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 900, 5400, 420, 240, 240
 	d, err := generate.Graph(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	kind.change(d)
 	var stay, arrive []int32
 	for i := range int32(d.Nodes()) {

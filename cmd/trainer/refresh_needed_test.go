@@ -101,9 +101,7 @@ func TestRefreshIfNeeded(t *testing.T) {
 		"--out {}/x --current {}/first --alarm-sample 0":         "sample is 0",
 		"--out {}/x --current {}/first --alarm-most-growth 0.01": "growth is 0.14 and at most 0.01",
 	} {
-		if _, err := runRefresh(t, calm, "--from {}/arrivals.jsonl --data {}/data --if-needed "+line); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(runRefresh(t, calm, "--from {}/arrivals.jsonl --data {}/data --if-needed "+line)),
+			want, "%s", line)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/sidecar"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer/features"
 )
 
@@ -55,9 +56,7 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 	}
 	for of, tables := range map[string][2]string{"tables": {ofUsers.String(), edges.String()},
 		"all": {all.String(), edges.String() + moreEdges}} {
-		if err := os.Mkdir(filepath.Join(dir, of), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Mkdir(filepath.Join(dir, of), 0o755))
 		for name, text := range map[string]string{"items.csv": ofItems.String(), "users.csv": tables[0],
 			"edges.csv": tables[1],
 			"data.yaml": "nodes: {item: items.csv, user: users.csv}\nedges: edges.csv\nedge_type: kind\n"} {
@@ -70,9 +69,7 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 	mustRun(t, dir, "train --data {}/tables --out {}/first"+model)
 	o, err := runRefresh(t, dir, "--data {}/tables --current {}/first --from {}/arrivals.jsonl --labels {}/labels.jsonl "+
 		"--out {}/second --data-out {}/later --max-drop 100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	refused := 0
 	for _, n := range o.Merged.Refused {
 		refused += n
@@ -81,19 +78,13 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	whole, err := dataset.Open(dir+"/all", dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if whole, _, err = features.Encode(whole, mustRead(t, dir+"/first").Schema, schema.FitOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := whole.Save(dir + "/whole"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, whole.Save(dir+"/whole"))
 	later, err := dataset.Open(dir+"/later", dataset.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if later.Merged = (sidecar.Ends{}); later.Fingerprint() != whole.Fingerprint() {
 		t.Error("the graph is not the one that had the arrivals from the beginning")
 	}

@@ -239,9 +239,7 @@ func TestGraphAndOffsetsThatDoNotBelongTogether(t *testing.T) {
 		t.Helper()
 		o, err := runRefresh(t, w.dir, line)
 		for _, text := range want {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%s: %+v, error %v, want %q", name, o, err, text)
-			}
+			expect.Error(t, err, text, "%s: %+v,", name, o)
 		}
 	}
 	none := " --out {}/none --data-out {}/nothing"

@@ -382,9 +382,7 @@ func TestRefreshRounds(t *testing.T) {
 		expect.OK(t, os.Rename(more+"/arrivals.jsonl", dir+"/arrivals.jsonl"))
 	}
 	expect.OK(t, os.Rename(dir+"/labels.jsonl", dir+"/labels.away"))
-	if _, err := runRefresh(t, dir, line); err == nil || !strings.Contains(err.Error(), "labels.jsonl") {
-		t.Errorf("without the file of labels: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(runRefresh(t, dir, line)), "labels.jsonl", "without the file of labels")
 	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) != 2 {
 		t.Errorf("%d artifacts, want 2 (%v)", len(entries), err)
 	}
@@ -404,9 +402,6 @@ func TestRefreshFlags(t *testing.T) {
 		`--labels is "` + dir + `": a directory`: "--from {}/arrivals.jsonl --labels {}",
 		"--group is g, but --from":               "--from {}/arrivals.jsonl --group g",
 	} {
-		if _, err := runRefresh(t, dir, "--data {}/data --out {}/out "+line); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(runRefresh(t, dir, "--data {}/data --out {}/out "+line)), want, "%s", line)
 	}
 }

@@ -95,9 +95,7 @@ func TestReportOfResults(t *testing.T) {
 	}
 	_, err = harness.Execute(root(), strings.Fields("report --preset small --preset-nodes 300 --parts none --results "+
 		file+" --out "+filepath.Join(t.TempDir(), "x"))...)
-	if err == nil || !strings.Contains(err.Error(), "fingerprint") {
-		t.Errorf("results of other data: error %v", err)
-	}
+	expect.Error(t, err, "fingerprint", "results of other data")
 }
 
 func TestReportNamesWrongFlags(t *testing.T) {
@@ -121,10 +119,7 @@ func TestReportNamesWrongFlags(t *testing.T) {
 			" --methods solved --parts sparsity --rounds 2 --out " + dir + "/x",
 		"reading --results: open " + dir + "/nothing.json: no s": " --results " + dir + "/nothing.json --out " + dir + "/x",
 	} {
-		if _, err := harness.Execute(root(), strings.Fields("report"+line)...); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("report%s: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(harness.Execute(root(), strings.Fields("report"+line)...)), want, "report%s", line)
 	}
 }
 

@@ -24,9 +24,7 @@ func TestSchemaFlags(t *testing.T) {
 		expect.OK(t, flags.Parse(strings.Fields(line)))
 		err := f.apply(&o)
 		if want != "" {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, want %s", line, err, want)
-			}
+			expect.Error(t, err, want, "%s", line)
 			continue
 		}
 		if s := o.Schema; err != nil || s.Kinds["a"] != "text:64" || s.Missing["a"] != schema.RuleRefuse || s.MinCount != 3 ||

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
 
@@ -32,8 +33,6 @@ func TestSparkFlagsRefuse(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", line, err, want)
 		}
 	}
-	if _, err := harness.Execute(root(), "clean", "--spark-sql", "/nowhere/spark-sql", "/w"); err == nil ||
-		!strings.Contains(err.Error(), "/nowhere/spark-sql") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(harness.Execute(root(), "clean", "--spark-sql", "/nowhere/spark-sql", "/w")),
+		"/nowhere/spark-sql")
 }

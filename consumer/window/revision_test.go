@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/test/expect"
@@ -182,9 +180,7 @@ func TestRevisionsGoOnAfterACrash(t *testing.T) {
 			rest := append([]string{}, want[c.words:]...)
 			slices.Sort(got)
 			slices.Sort(rest)
-			if diff := cmp.Diff(rest, got); diff != "" {
-				t.Fatalf("seed %d: from %+v on (-want +got):\n%s", seed, c, diff)
-			}
+			expect.Same(t, rest, got, "seed %d: from %+v on", seed, c)
 		}
 	}
 	if revisions < 500 {

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 var begin = time.UnixMilli(1_800_000_000_000)
@@ -218,9 +217,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 			got, rest := append([]string{}, all(again)...), append([]string{}, want[c.words:]...)
 			slices.Sort(got) // arrivals and edges leave in orders of their own
 			slices.Sort(rest)
-			if diff := cmp.Diff(rest, got); diff != "" {
-				t.Fatalf("seed %d: from %+v on (-want +got):\n%s", seed, c, diff)
-			}
+			expect.Same(t, rest, got, "seed %d: from %+v on", seed, c)
 		}
 	}
 }

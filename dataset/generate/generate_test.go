@@ -140,9 +140,7 @@ func TestScaled(t *testing.T) {
 		nodes int
 		want  string
 	}{{"twitter", 100, `preset is "twitter"`}, {"small", 1, "nodes is 1"}, {"reddit", 100, "edges is"}} {
-		if _, err := Scaled(c.name, c.nodes); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("Scaled(%q, %d): error %v, want one about %q", c.name, c.nodes, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(Scaled(c.name, c.nodes)), c.want, "Scaled(%q, %d)", c.name, c.nodes)
 	}
 }
 

@@ -121,9 +121,7 @@ func TestCheckFooter(t *testing.T) {
 		{"number without end", footer("\x15" + strings.Repeat("\xff", 12)), "overflows"},
 	} {
 		err := checkFooter(bytes.NewReader(c.content), int64(len(c.content)))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
-		}
+		expect.Error(t, err, c.want, "%s", c.name)
 	}
 }
 
@@ -234,10 +232,8 @@ func (discard) WriteValues(v []parquet.Value) (int, error) { return len(v), nil 
 
 // Bytes that the library would read in another way than the check are refused.
 func TestTwoReadings(t *testing.T) {
-	if err := encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10); err == nil ||
-		!strings.Contains(err.Error(), "RLE of values of type INT32") {
-		t.Errorf("numbers in the encoding of bools: %v", err)
-	}
+	expect.Error(t, encoded(format.RLE, parquet.Int32, []byte{0, 0, 0, 0}, 10),
+		"RLE of values of type INT32", "numbers in the encoding of bools")
 	content := encode(t, [][]edge{{{"x", "y"}}, {{"x", "z"}}}, parquet.Compression(&parquet.Gzip))
 	f, err := openTable(bytes.NewReader(content), "edges", int64(len(content)), defaults)
 	expect.OK(t, err)
@@ -245,27 +241,20 @@ func TestTwoReadings(t *testing.T) {
 	column := f.file.Root().Column("source")
 	meta := &f.file.Metadata().RowGroups[1].Columns[column.Index()].MetaData
 	meta.Codec = format.Uncompressed
-	if err := f.check.chunk(column, meta, 1); err == nil ||
-		!strings.Contains(err.Error(), "UNCOMPRESSED, but GZIP in the first row group") {
-		t.Errorf("two codecs: %v", err)
-	}
+	expect.Error(t, f.check.chunk(column, meta, 1), "UNCOMPRESSED, but GZIP in the first row group", "two codecs")
 	h := format.PageHeader{Type: format.DataPage}
 	h.DataPageHeader.Valid, h.DictionaryPageHeader.Valid = true, true
 	header, err := thrift.Marshal(new(thrift.CompactProtocol), h)
 	expect.OK(t, err)
-	if err := f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))); err == nil ||
-		!strings.Contains(err.Error(), "not that of type DATA_PAGE alone") {
-		t.Errorf("two headers: %v", err)
-	}
+	expect.Error(t, f.check.page(newMetadata(bytes.NewReader(header), 0, int64(len(header)))),
+		"not that of type DATA_PAGE alone", "two headers")
 }
 
 // A list may go on from page to page, each of which takes a few bytes of the file.
 func TestLongList(t *testing.T) {
 	rows := []node{{ID: "x", Features: make([]float32, maxList+1), Split: "train"}}
 	err := readAll(encode(t, [][]node{rows}), defaults)
-	if err == nil || !strings.Contains(err.Error(), "row 1: column features: a list of more than 1048576 numbers") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, err, "row 1: column features: a list of more than 1048576 numbers")
 }
 
 // The limits refuse pages that are too large, alone or side by side.
@@ -286,8 +275,6 @@ func TestPageLimits(t *testing.T) {
 		{limits{bytes: 1 << 20, values: 100, open: 1 << 24}, "1000 values, more than the allowed 100"},
 		{limits{bytes: 1 << 20, values: 1 << 16, open: 1 << 16}, "side by side take more than 65536 bytes"},
 	} {
-		if err := readAll(content, c.limits); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want one with %q", c.limits, err, c.want)
-		}
+		expect.Error(t, readAll(content, c.limits), c.want, "%+v", c.limits)
 	}
 }

@@ -310,9 +310,6 @@ func TestACandidateRefusesSettings(t *testing.T) {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
 		expect.OK(t, flags.Parse([]string{"--candidate.mode=canary", set}))
-		if _, err := config.Load[config.Consumer](config.Sources{Flags: flags}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", set, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(config.Load[config.Consumer](config.Sources{Flags: flags})), want, "%s", set)
 	}
 }

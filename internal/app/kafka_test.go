@@ -270,9 +270,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 		"kafka.sasl.password_file: open":                       {SASL: with(login, "none")},
 		"kafka.sasl.password_file is \"" + empty + "\": it is": {SASL: with(login, empty)},
 	} {
-		if _, err := ConnectKafka(b); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(ConnectKafka(b)), want)
 	}
 }
 

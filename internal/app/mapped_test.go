@@ -29,13 +29,9 @@ func TestPinnedArtifactsShareAFileOfM(t *testing.T) {
 		t.Helper()
 		var lines bytes.Buffer
 		from, err := pinnedBy(t.Context(), cfg, slog.New(slog.NewTextHandler(&lines, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		rows = make([]attach.Row, len(ids))
-		if err := from.source.Current().Rows(t.Context(), ids, rows); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, from.source.Current().Rows(t.Context(), ids, rows))
 		return rows, lines.String()
 	}
 	want, _ := rowsOf()
@@ -52,17 +48,13 @@ func TestPinnedArtifactsShareAFileOfM(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(log, said) {
 		t.Errorf("the first start: log %s, rows differ (-heap +file):\n%s", log, diff)
 	}
-	if err := os.Remove(filepath.Join(cfg.Artifact, "mapping.safetensors")); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Remove(filepath.Join(cfg.Artifact, "mapping.safetensors")))
 	if got, log = rowsOf(); cmp.Diff(want, got) != "" || strings.Contains(log, said) {
 		t.Errorf("the second start: log %s, rows differ (-heap +file):\n%s", log, cmp.Diff(want, got))
 	}
 	b := artifacttest.Bundle(2, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
 	cfg.Artifact, ids = filepath.Join(t.TempDir(), "other"), b.Mapping.IDs
-	if err := artifact.Write(cfg.Artifact, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, artifact.Write(cfg.Artifact, b))
 	got, log = rowsOf()
 	for i, row := range got {
 		cols, vals := b.Mapping.Rows.Row(i)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
 	"rivulet/artifact"
@@ -52,10 +51,7 @@ func TestModelsAreRefusedByName(t *testing.T) {
 		flags := pflag.NewFlagSet("consumer", pflag.ContinueOnError)
 		config.Flags[config.Consumer](flags)
 		expect.OK(t, flags.Parse(strings.Fields(set)))
-		if _, err := config.Load[config.Consumer](config.Sources{Flags: flags}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", set, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(config.Load[config.Consumer](config.Sources{Flags: flags})), want, "%s", set)
 	}
 	b := described(t)
 	b.Manifest.Models[1].Attachment = artifact.AttachJoint
@@ -65,9 +61,7 @@ func TestModelsAreRefusedByName(t *testing.T) {
 	for list, want := range map[string]string{"sgc,mlp": `model is "mlp", the artifact has sgc, gcn`,
 		"sgc,gcn": "attachment of model sgc is frozen, and of model gcn joint"} {
 		_, err := Pinned(t.Context(), dir, serving.Options{Models: strings.Split(list, ",")}, slog.New(slog.DiscardHandler))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", list, err, want)
-		}
+		expect.Error(t, err, want, "%s", list)
 	}
 	v, err := Pinned(t.Context(), dir, serving.Options{Models: []string{"sgc", "gcn"}, Attachment: "joint"},
 		slog.New(slog.DiscardHandler))
@@ -76,7 +70,5 @@ func TestModelsAreRefusedByName(t *testing.T) {
 	for _, m := range (models{}).Of(v.Current()) {
 		names = append(names, m.Name)
 	}
-	if diff := cmp.Diff([]string{"sgc", "gcn"}, names); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"sgc", "gcn"}, names, "got")
 }

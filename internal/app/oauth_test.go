@@ -97,9 +97,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		t.Errorf("an issuer that is away for a moment: %v", err)
 	}
 	s.OAuth.CAFile = s.OAuth.ClientSecretFile
-	if _, err := newLogin(s); err == nil || !strings.Contains(err.Error(), "kafka.sasl.oauth.ca_file") {
-		t.Errorf("no certificates: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(newLogin(s)), "kafka.sasl.oauth.ca_file", "no certificates")
 }
 
 // A real Kafka takes the issuer's tokens, and refuses another text for good.

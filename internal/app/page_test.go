@@ -151,9 +151,7 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 			denied["moving CURRENT"] = client.Set(t.Context(), "{rivulet}:current", "v", 0).Err()
 		}
 		for what, err := range denied {
-			if err == nil || !strings.Contains(err.Error(), "NOPERM") {
-				t.Errorf("%s, %s: error %v, want NOPERM", user, what, err)
-			}
+			expect.Error(t, err, "NOPERM", "%s, %s", user, what)
 		}
 	}
 }

@@ -241,7 +241,5 @@ func TestCheckOfTheRegistry(t *testing.T) {
 	var known *registry.Registry
 	cfg.Registry.PasswordFile, cfg.Registry.Password = filepath.Join(t.TempDir(), "none"), ""
 	known, err := openRegistry(cfg.Registry)
-	if err == nil || !strings.Contains(err.Error(), "registry.password_file") {
-		t.Errorf("%v, %v", known, err)
-	}
+	expect.Error(t, err, "registry.password_file", "%v,", known)
 }

@@ -106,10 +106,7 @@ func TestRightsOfServe(t *testing.T) {
 	client, err := ConnectRedis(serve.Redis.RedisServer)
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
-	if err := client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(); err == nil ||
-		!strings.Contains(err.Error(), "NOPERM") {
-		t.Errorf("writing a row: %v, want NOPERM", err)
-	}
+	expect.Error(t, client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(), "NOPERM", "writing a row")
 }
 
 // growing is a sealed artifact whose arrivals can be given rows.

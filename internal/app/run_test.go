@@ -65,9 +65,7 @@ func TestSettingsOfPipelinesAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "consumer.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	orders, users := pipelineFile(t, dir, "orders", ""), pipelineFile(t, dir, "users", "")
 	listed := "pipelines: [" + orders + ", " + users + "]\n"
@@ -96,7 +94,5 @@ func TestSettingsOfPipelinesAreReadAgain(t *testing.T) {
 			}
 			return nil
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 }

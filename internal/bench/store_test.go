@@ -72,8 +72,5 @@ func TestStore(t *testing.T) {
 	if err != nil || keys != int64(0) {
 		t.Errorf("%v keys are left (%v)", keys, err)
 	}
-	if err := (&Options{Time: 1, StoreRows: []int{10}}).Validate(); err == nil ||
-		!strings.Contains(err.Error(), "--store-rows has 10") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, (&Options{Time: 1, StoreRows: []int{10}}).Validate(), "--store-rows has 10")
 }

@@ -97,9 +97,7 @@ func TestLatenciesWithoutTheWarmUp(t *testing.T) {
 func TestGivenBrokersMustSpeakPlaintext(t *testing.T) {
 	cfg := config.Default[config.Bench]()
 	cfg.Kafka.TLS.Enabled = true
-	if _, err := Given(cfg.Kafka.Brokers, cfg.Redis); err == nil || !strings.Contains(err.Error(), "kafka.tls") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Given(cfg.Kafka.Brokers, cfg.Redis)), "kafka.tls")
 }
 
 func TestAProgramThatStartsNoServices(t *testing.T) {

@@ -146,14 +146,10 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 		}
 	}
 	o.Model = "sage"
-	if _, err := Run(t.Context(), d, o); err == nil || !strings.Contains(err.Error(), `has no model "sage"`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), d, o)), `has no model "sage"`)
 	o.Model = ""
 	d.Labels[d.Test[0]] ^= 1
-	if _, err := Run(t.Context(), d, o); err == nil || !strings.Contains(err.Error(), "is of other data") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), d, o)), "is of other data")
 }
 
 // replay --out - | predict gives the same predictions as the stream, bit for bit in node mode.

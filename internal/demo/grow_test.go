@@ -92,9 +92,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%d edges are named, want %d", named, want)
 	}
 	d.Test = nil
-	if _, err := newPlan(d, 3); err == nil || !strings.Contains(err.Error(), "and 0 test nodes") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(newPlan(d, 3)), "and 0 test nodes")
 }
 
 // Every arrival is predicted once in all three streams; with growth arrivals know one another; the refresh takes over
@@ -108,9 +106,8 @@ func TestGrow(t *testing.T) {
 	for k, versions := range []int{1, 1, 2} {
 		s := r.Streams[k]
 		got := []int{s.Predicted, s.Missing, s.Duplicates, s.DeadLetters, s.MixedBatches, len(s.Versions)}
-		if diff := cmp.Diff([]int{n, 0, 0, 0, 0, versions}, got); diff != "" {
-			t.Errorf("growth %s: predicted, missing, twice, dead, of two versions, versions (-want +got):\n%s", s.Growth, diff)
-		}
+		expect.Same(t, []int{n, 0, 0, 0, 0, versions}, got,
+			"growth %s: predicted, missing, twice, dead, of two versions, versions", s.Growth)
 		if s.Batches < n/16 || s.Batches == n {
 			t.Errorf("growth %s: %d micro-batches, want some of several arrivals", s.Growth, s.Batches)
 		}
@@ -219,9 +216,7 @@ func TestGrowRefuses(t *testing.T) {
 	} {
 		o := fast()
 		change(&o)
-		if _, err := Grow(t.Context(), tiny(t), o); err == nil || !strings.Contains(err.Error(), "growing: ") {
-			t.Errorf("%s: error %v", name, err)
-		}
+		expect.Error(t, expect.ErrorOf(Grow(t.Context(), tiny(t), o)), "growing: ", "%s", name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package devstack
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -76,8 +75,6 @@ func TestKafkaOptionsAreChecked(t *testing.T) {
 		if err == nil {
 			k.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want an error with %s", o, err, want)
-		}
+		expect.Error(t, err, want, "%+v", o)
 	}
 }

@@ -15,10 +15,8 @@ func TestRedisStartsAnswersAndStops(t *testing.T) {
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	expect.OK(t, client.HSet(t.Context(), "key", "field", "value").Err())
-	if _, err := StartRedisAt(strings.TrimPrefix(server.URL(), "redis://")); err == nil ||
-		!strings.Contains(err.Error(), "starting the embedded Redis on 127.0.0.1:") {
-		t.Errorf("a second server on one address: error = %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(StartRedisAt(strings.TrimPrefix(server.URL(), "redis://"))),
+		"starting the embedded Redis on 127.0.0.1:", "a second server on one address")
 	server.Close()
 	if err := client.HGet(t.Context(), "key", "field").Err(); err == nil {
 		t.Error("the server answers after it was closed")

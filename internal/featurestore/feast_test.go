@@ -117,9 +117,7 @@ func TestFeastRefuses(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := NewFeast(o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(NewFeast(o)), want)
 	}
 	f, err := NewFeast(good)
 	expect.OK(t, err)

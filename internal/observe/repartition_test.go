@@ -52,9 +52,7 @@ func TestRepartition(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Retry(consumer.StageGroup, errors.New("no coordinator"))
-	if err := o.health.ready(); err == nil || !strings.Contains(err.Error(), "group is not joined") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, o.health.ready(), "group is not joined")
 	r.Rebalance([]kafka.TopicPartition{accounts})
 	clock.now = clock.now.Add(time.Hour)
 	o.Lag(arrivals, 0)

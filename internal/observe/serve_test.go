@@ -122,10 +122,8 @@ func TestServe(t *testing.T) {
 		t.Error(err)
 	}
 
-	if _, err := Listen(t.Context(), listener.Addr().String()); err == nil ||
-		!strings.Contains(err.Error(), "serving metrics and health") {
-		t.Errorf("the port is taken, and Listen gives %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Listen(t.Context(), listener.Addr().String())),
+		"serving metrics and health", "the port is taken, and Listen gives")
 	stop()
 	if err := <-served; err != nil {
 		t.Errorf("Serve gives %v", err)

@@ -301,9 +301,7 @@ func TestConsumersReadTypesOfNodes(t *testing.T) {
 		wrong[0].Named = append(slices.DeleteFunc(slices.Clone(wrong[0].Named), func(f schema.Field) bool {
 			return f.Name == more.Name
 		}), more)
-		if _, err := Answers(t.Context(), of.Bundle, wrong, standard); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("error %v, want %q", err, words)
-		}
+		expect.Error(t, expect.ErrorOf(Answers(t.Context(), of.Bundle, wrong, standard)), words)
 	}
 }
 
@@ -343,10 +341,8 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	}
 	at := slices.IndexFunc(out.Answers, func(a trainer.Answer) bool { return a.Role == "test" })
 	out.Answers[at].Probabilities[1] += 0.5
-	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil ||
-		!strings.Contains(err.Error(), "age is ") {
-		t.Errorf("another number is no error: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Answers(t.Context(), out.Bundle, out.Answers, standard)),
+		"age is ", "another number is no error")
 	if sent, err := Sample(t.Context(), numbered(t), options(), standard); err != nil || sent == 0 {
 		t.Errorf("a sample: %d nodes, %v", sent, err)
 	}
@@ -389,13 +385,10 @@ func TestConsumersPredictNumbers(t *testing.T) {
 		p.Logits[1] != p.Numbers[1].Value {
 		t.Errorf("%+v", p)
 	}
-	if _, err := (avro.Codec{}).AppendPrediction(nil, &p); err == nil || !strings.Contains(err.Error(), "numbers") {
-		t.Errorf("Avro without a registry takes numbers: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf((avro.Codec{}).AppendPrediction(nil, &p)),
+		"numbers", "Avro without a registry takes numbers")
 	_, _, err = pipeline.Explain(t.Context(), in)
-	if err == nil || !strings.Contains(err.Error(), "an explanation is for") {
-		t.Errorf("numbers are explained: %v", err)
-	}
+	expect.Error(t, err, "an explanation is for", "numbers are explained")
 }
 
 // linked is small with links to nodes of one class in place of classes.
@@ -463,10 +456,8 @@ func TestConsumersPredictLinks(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (avro.Codec{}).AppendPrediction(nil, &sink.records[0]); err == nil ||
-		!strings.Contains(err.Error(), "links") {
-		t.Errorf("Avro without a registry takes links: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf((avro.Codec{}).AppendPrediction(nil, &sink.records[0])),
+		"links", "Avro without a registry takes links")
 	if _, _, err = pipeline.Explain(t.Context(), in); err == nil ||
 		!strings.Contains(err.Error(), "an explanation is for") {
 		t.Errorf("links are explained: %v", err)
@@ -475,10 +466,8 @@ func TestConsumersPredictLinks(t *testing.T) {
 	for j := range out.Answers[at].Probabilities {
 		out.Answers[at].Probabilities[j] += 5
 	}
-	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil ||
-		!strings.Contains(err.Error(), "candidate ") {
-		t.Errorf("other candidates are no error: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Answers(t.Context(), out.Bundle, out.Answers, standard)),
+		"candidate ", "other candidates are no error")
 }
 
 // An artifact that serves other answers than the run has measured is refused, with the node, the field and both values.
@@ -516,9 +505,7 @@ func TestAnotherAnswerIsAnError(t *testing.T) {
 		c.change(out)
 		_, err := Answers(t.Context(), out.Bundle, out.Answers, standard)
 		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", name, err, want)
-			}
+			expect.Error(t, err, want, "%s", name)
 		}
 	}
 }

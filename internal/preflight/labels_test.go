@@ -114,8 +114,6 @@ func TestConsumersPredictLabels(t *testing.T) {
 		t.Errorf("labels are explained: %v", err)
 	}
 	out.Answers[0].Probabilities[0] += 0.5
-	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil ||
-		!strings.Contains(err.Error(), "probabilities[0]") {
-		t.Errorf("another probability is no error: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Answers(t.Context(), out.Bundle, out.Answers, standard)),
+		"probabilities[0]", "another probability is no error")
 }

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/dataset"
 	"rivulet/durable"
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/schema"
+	"rivulet/test/expect"
 	"rivulet/trainer/prequential"
 )
 
@@ -39,9 +38,7 @@ func TestAlarmsAreOfPlainGraphs(t *testing.T) {
 		d := pair()
 		change(d)
 		g, err := NewGraph("", d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r := &Refresher{Graph: g, Bounds: &prequential.Bounds{}}
 		if _, err := r.judge(t.Context(), &Round{grown: g}); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "--if-needed") {
@@ -54,9 +51,7 @@ func TestAlarmsAreOfPlainGraphs(t *testing.T) {
 func stored(t *testing.T, disk durable.Disk, dir string, round int) error {
 	t.Helper()
 	g, err := NewGraph("", pair())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	g.Dir, g.State.Round, g.State.Version, g.State.Next = dir, round, filepath.Base(dir), map[int]int64{0: int64(round)}
 	return g.save(disk)
 }
@@ -67,15 +62,11 @@ func TestAStoredGraphIsWholeOrMissing(t *testing.T) {
 	t.Parallel()
 	crash := errors.New("crash")
 	base, err := NewGraph("", pair())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	operations, missing := 0, 0
 	for done := false; !done; operations++ {
 		dir := filepath.Join(t.TempDir(), "graphs", "2")
-		if err := stored(t, durable.Disk{}, filepath.Join(filepath.Dir(dir), "1"), 1); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, stored(t, durable.Disk{}, filepath.Join(filepath.Dir(dir), "1"), 1))
 		seen := 0
 		err := stored(t, durable.Disk{Fault: func(string, string) error {
 			if seen++; seen > operations {
@@ -111,41 +102,29 @@ func TestPruneKeepsWhatIsUsed(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	name := func(k int) string { return start.Add(time.Duration(k) * time.Hour).Format(nameForm) }
 	for k := range 8 {
-		if err := os.MkdirAll(filepath.Join(c.Artifacts, name(k)), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.MkdirAll(filepath.Join(c.Artifacts, name(k)), 0o777))
 		if k == 1 || k == 7 { // cut before the graph, refused
 			continue
 		}
-		if err := stored(t, durable.Disk{}, filepath.Join(c.Graphs, name(k)), k+1); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, stored(t, durable.Disk{}, filepath.Join(c.Graphs, name(k)), k+1))
 	}
 	// no graph of a refresh
 	for _, mine := range []string{c.Artifacts + "/mine", c.Graphs + "/mine", c.Graphs + "/" + name(9)} {
-		if err := os.MkdirAll(mine, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.MkdirAll(mine, 0o777))
 	}
 	removed, err := c.Prune([]string{filepath.Join(c.Graphs, name(2))}, func(version string) bool {
 		return version == name(3)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	var want []string
 	for _, gone := range []string{"grown/" + name(4), "grown/" + name(0), "out/" + name(4), "out/" + name(1),
 		"out/" + name(0)} {
 		want = append(want, filepath.Join(root, gone))
 	}
-	if diff := cmp.Diff(want, removed); diff != "" {
-		t.Errorf("removed (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, removed, "removed")
 	left := func(dir string) (names []string) {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
@@ -169,9 +148,7 @@ func TestCopiesAreLocked(t *testing.T) {
 	root := t.TempDir()
 	c := &Copies{Artifacts: filepath.Join(root, "out"), Graphs: filepath.Join(root, "grown")}
 	half := filepath.Join(c.Graphs, ".20260301T120000.000Z"+durable.Partial+"123")
-	if err := os.MkdirAll(half, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.MkdirAll(half, 0o777))
 	unlock, err := c.Lock()
 	if err != nil || exists(half) {
 		t.Fatal(err, exists(half))

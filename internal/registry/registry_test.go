@@ -159,10 +159,7 @@ func TestASchemaOfTooMuchText(t *testing.T) {
 			maxAnswer/2)})
 		s.References = append(s.References, sr.SchemaReference{Name: name, Subject: name, Version: 1})
 	}
-	if _, err := read(t, r, register(t, server, "large-value", s), []byte{0}); err == nil ||
-		!strings.Contains(err.Error(), "more than") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.ErrorOf(read(t, r, register(t, server, "large-value", s), []byte{0})), "more than")
 }
 
 // An id without a schema is remembered for a minute, and of many ids not all.
@@ -170,9 +167,7 @@ func TestUnknownIDs(t *testing.T) {
 	at := time.Unix(0, 0)
 	_, r, asked := fake(t, Options{Now: func() time.Time { return at }})
 	for range 3 {
-		if _, err := read(t, r, 99, []byte{0}); err == nil || !strings.Contains(err.Error(), "no schema 99") {
-			t.Errorf("%v", err)
-		}
+		expect.Error(t, expect.ErrorOf(read(t, r, 99, []byte{0})), "no schema 99")
 	}
 	if asked.Load() != 1 {
 		t.Errorf("asked %d times, want once", asked.Load())
@@ -199,9 +194,7 @@ func TestASchemaThatCannotBeRead(t *testing.T) {
 		_, _ = w.Write([]byte(`{"schema":"{"}`))
 		return true
 	})
-	if _, err := read(t, r, 7, []byte{0}); err == nil || !strings.Contains(err.Error(), "schema 7 cannot be read") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.ErrorOf(read(t, r, 7, []byte{0})), "schema 7 cannot be read")
 }
 
 func TestAnOutageIsNoAnswer(t *testing.T) {

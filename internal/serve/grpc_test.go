@@ -18,6 +18,7 @@ import (
 	"rivulet/event"
 	pb "rivulet/internal/serve/inferencepb"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // h2c is a client that speaks HTTP/2 without TLS, as clients of gRPC do.
@@ -280,9 +281,7 @@ func TestRefusedMessages(t *testing.T) {
 		}
 	}
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	statuses := map[string]bool{}
 	for _, family := range families {
 		if family.GetName() == "rivulet_http_requests_total" {
@@ -297,9 +296,7 @@ func TestRefusedMessages(t *testing.T) {
 	for _, status := range []string{"400", "404", "413"} {
 		want[grpcService+"ModelInfer "+status] = true
 	}
-	if diff := cmp.Diff(want, statuses); diff != "" {
-		t.Errorf("requests are counted with other labels (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, statuses, "requests are counted with other labels")
 }
 
 // The token, a full queue and a time-out are answered in the protocol's form; a message that is compressed is not read.

@@ -317,9 +317,7 @@ func TestLinksAreServedAsRecords(t *testing.T) {
 		t.Errorf("predicted %+v", p)
 	}
 	_, _, err := serving.New(b, mapping.FromBundle(b), serving.Options{Attachment: artifact.AttachJoint})
-	if err == nil || !strings.Contains(err.Error(), "the task is links, and attachment joint is for classes only") {
-		t.Errorf("joint attachment: %v", err)
-	}
+	expect.Error(t, err, "the task is links, and attachment joint is for classes only", "joint attachment")
 	tensors := `{"inputs":[{"name":"id","shape":[1],"datatype":"BYTES","data":["a"]},` +
 		`{"name":"features","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]}`
 	for path, body := range map[string]string{inferPath: tensors, explainPath: one} {

@@ -129,8 +129,5 @@ func TestRefusedSpans(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv(headersVariable, "authorization")
-	if _, err := New(t.Context(), Options{Endpoint: collector.URL}); err == nil ||
-		!strings.Contains(err.Error(), headersVariable) {
-		t.Errorf("got %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(New(t.Context(), Options{Endpoint: collector.URL})), headersVariable)
 }

@@ -67,10 +67,7 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 	} {
 		w, at := newWorld(t), o
 		change(&w.in, &at)
-		if _, err := Learn(t.Context(), w.in, at, nil); err == nil ||
-			!strings.Contains(err.Error(), "other data or other options") {
-			t.Errorf("%s: error %v", name, err)
-		}
+		expect.Error(t, expect.ErrorOf(Learn(t.Context(), w.in, at, nil)), "other data or other options", "%s", name)
 	}
 	if _, err := GCond(t.Context(), w.in, o, nil); err == nil {
 		t.Error("GCond took up a checkpoint of Learn")
@@ -83,9 +80,7 @@ func TestUnwritableCheckpoint(t *testing.T) {
 	o := small()
 	dir := t.TempDir()
 	o.Checkpoint = filepath.Join(dir, "missing", "run.ckpt")
-	if _, err := Learn(t.Context(), w.in, o, nil); err == nil || !strings.Contains(err.Error(), o.Checkpoint) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Learn(t.Context(), w.in, o, nil)), o.Checkpoint)
 	o.Checkpoint = filepath.Join(dir, "run.ckpt")
 	mustLearn(t, w, o)
 	entries, err := os.ReadDir(dir)

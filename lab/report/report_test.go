@@ -341,9 +341,7 @@ func TestShapesAreChecked(t *testing.T) {
 		p := sample(4)
 		change(p)
 		var b bytes.Buffer
-		if err := Write(&b, p); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, Write(&b, p), want)
 		if b.Len() > 0 {
 			t.Errorf("%s: %d bytes were written", want, b.Len())
 		}

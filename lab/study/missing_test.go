@@ -52,26 +52,20 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	_, missing := Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
 	_, grow := Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {
-		if err == nil || !strings.Contains(err.Error(), "edges have weights") {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, err, "edges have weights")
 	}
 	d.Adj.Val = nil
 	d.Relate(&graph.Bins{Directed: true}, d.Adj)
 	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
 	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {
-		if err == nil || !strings.Contains(err.Error(), "edges have directions") {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, err, "edges have directions")
 	}
 	d.By, d.Relations, d.NodeTypes = nil, nil, &schema.Types{}
 	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
 	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {
-		if err == nil || !strings.Contains(err.Error(), "nodes are of several types") {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, err, "nodes are of several types")
 	}
 }
 
@@ -92,8 +86,6 @@ func TestMissing(t *testing.T) {
 	if err := WriteMissing(&text, r); err != nil || strings.Count(text.String(), "\n") != 3 {
 		t.Errorf("%v\n%s", err, text.String())
 	}
-	if _, err := Missing(t.Context(), d, o, []uint64{0}, []float64{0, 2}, trainer.Silent{}); err == nil ||
-		!strings.Contains(err.Error(), "missing-edges[1] is 2") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Missing(t.Context(), d, o, []uint64{0}, []float64{0, 2}, trainer.Silent{})),
+		"missing-edges[1] is 2")
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
@@ -333,9 +332,7 @@ func TestArrivedCodec(t *testing.T) {
 		data := AppendArrived([]byte("x"), &want)[1:]
 		got, err := DecodeArrived(data, 30)
 		expect.OK(t, err)
-		if diff := cmp.Diff(&want, got); diff != "" {
-			t.Fatalf("decoded (-want +got):\n%s", diff)
-		}
+		expect.Same(t, &want, got, "decoded")
 		cut := rapid.IntRange(0, len(data)-1).Draw(t, "cut")
 		if a, err := DecodeArrived(data[:cut], 30); err == nil {
 			t.Fatalf("%d of %d bytes are taken as %+v", cut, len(data), a)

@@ -1,10 +1,11 @@
-// Package expect says in one line what most tests say after most calls: that there was no error, and that two values
-// are the same.
+// Package expect says in one line what most tests say after most calls: that there was no error, or which one, and that
+// two values are the same.
 package expect
 
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -35,3 +36,19 @@ func Same(t T, want, got any, what string, args ...any) {
 		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(what, args...), diff)
 	}
 }
+
+// Error fails the test unless there is an error that says this. of, a format and its args, names what was tried.
+func Error(t T, err error, says string, of ...any) {
+	if err != nil && strings.Contains(err.Error(), says) {
+		return
+	}
+	t.Helper()
+	what := ""
+	if len(of) > 0 {
+		what = fmt.Sprintf(of[0].(string), of[1:]...) + ": "
+	}
+	t.Errorf("%serror %v, want one that says %q", what, err, says)
+}
+
+// ErrorOf is the error of a call that also returns a value.
+func ErrorOf[V any](_ V, err error) error { return err }

@@ -2,7 +2,6 @@ package condense
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -83,8 +82,6 @@ func TestBudgetRefuses(t *testing.T) {
 		{labelled(3, 3, 3), 10, "nodes is 10, want at least 3"},
 		{labelled(0, 0, 0), 0, "at most 0 (the labelled nodes)"},
 	} {
-		if _, err := Budget(c.labels, 3, c.nodes); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%d nodes: error %v, want %q", c.nodes, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(Budget(c.labels, 3, c.nodes)), c.want, "%d nodes", c.nodes)
 	}
 }

@@ -66,9 +66,7 @@ func TestSection7CoresetIsInducedSubgraph(t *testing.T) {
 					}
 					share[got.Labels[k]]++
 				}
-				if diff := cmp.Diff(w.share, share); diff != "" {
-					t.Fatalf("nodes of each class (-want +got):\n%s", diff)
-				}
+				expect.Same(t, w.share, share, "nodes of each class")
 				n := len(nodes)
 				onto := reference.At(len(w.labels), n, func(j, k int) float64 { return indicator(nodes[k] == int32(j)) })
 				for _, c := range []struct {

@@ -3,7 +3,6 @@ package features
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -165,22 +164,15 @@ func TestSection1Auto(t *testing.T) {
 func TestFitRefuses(t *testing.T) {
 	hat := graph.Normalised(&graph.CSR{Rows: 3, Cols: 3, RowPtr: make([]int, 4)})
 	varied := convert.Features(reference.Matrix{{1, 0}, {0, 1}, {1, 2}}, false)
-	if _, err := Fit("whiten", varied, false, hat); err == nil ||
-		!strings.Contains(err.Error(), `preprocess is "whiten"`) {
-		t.Errorf("unknown kind: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Fit("whiten", varied, false, hat)), `preprocess is "whiten"`, "unknown kind")
 	// A third of a unit row is not a float32: the mean leaves rounding, which must not be blown up to a norm of 5.
 	same := convert.Features(reference.Matrix{{.1, .7, .3}, {.1, .7, .3}, {.1, .7, .3}}, false)
 	for _, asSparse := range []bool{false, true} {
 		negative := convert.Features(reference.Matrix{{1, 0}, {0, -2}, {1, 2}}, asSparse)
-		if _, err := Fit(preprocess.L1, negative, false, hat); err == nil ||
-			!strings.Contains(err.Error(), "feature 1 of node 1") {
-			t.Errorf("l1 of a negative value, sparse %v: %v", asSparse, err)
-		}
+		expect.Error(t, expect.ErrorOf(Fit(preprocess.L1, negative, false, hat)),
+			"feature 1 of node 1", "l1 of a negative value, sparse %v", asSparse)
 	}
 	for _, kind := range []string{preprocess.L2Center, preprocess.Standardize} {
-		if _, err := Fit(kind, same, false, hat); err == nil || !strings.Contains(err.Error(), "do not vary") {
-			t.Errorf("%s of equal rows: %v", kind, err)
-		}
+		expect.Error(t, expect.ErrorOf(Fit(kind, same, false, hat)), "do not vary", "%s of equal rows", kind)
 	}
 }

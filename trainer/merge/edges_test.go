@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
@@ -140,7 +139,5 @@ func TestUpdatedFeatures(t *testing.T) {
 	want := contentOf(loaded(t, kept))
 	want.Nodes["a"], want.Nodes["c"] = `train "zebra" [20 21]`, `val "ant" [30 31]`
 	want.Nodes["x"], want.Nodes["y"] = `unlabelled "" [40 41]`, `unlabelled "" [60 61]`
-	if diff := cmp.Diff(want, contentOf(loaded(t, got))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, contentOf(loaded(t, got)), "got")
 }

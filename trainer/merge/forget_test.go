@@ -13,6 +13,7 @@ import (
 	"rivulet/dataset/sidecar"
 	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/test/expect"
 )
 
 // A forgotten id leaves the graph with its edges, in any role and as an arrival; a later arrival with the id is another
@@ -42,17 +43,13 @@ func TestForget(t *testing.T) {
 	m := inMemory(d)
 	feed(m, stream, labels)
 	data, report := grownData(t, m)
-	if diff := cmp.Diff(want, contentOf(data)); diff != "" {
-		t.Errorf("in memory (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, contentOf(data), "in memory")
 	if report.Forgets != 5 || report.Forgotten != 3 || report.Removed != 2 || report.LabelUnknown != 1 {
 		t.Errorf("report %+v", report)
 	}
 	scratch := t.TempDir()
 	tables, ofTables := grown(t, base, scratch, stream, labels, 1000)
-	if diff := cmp.Diff(want, contentOf(loaded(t, tables))); diff != "" {
-		t.Errorf("tables (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, contentOf(loaded(t, tables)), "tables")
 	if diff := cmp.Diff(report, ofTables); diff != "" {
 		t.Errorf("report (-in memory +of tables):\n%s", diff)
 	}

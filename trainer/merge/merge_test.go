@@ -19,6 +19,7 @@ import (
 	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
 
 // path returns a–b–c–d–e–f: a trains, b is unlabelled, c validates, d tests, e and f are in no role.
@@ -109,17 +110,13 @@ func TestRules(t *testing.T) {
 		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3},
 		Merged: sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
 	want.Adj.Val = nil
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got, "data")
 	wantReport := Report{Arrivals: 7, Joined: 3, Labelled: 1, Again: 1, InT: 1, HeldOut: 2,
 		Refused: map[string]int{event.ReasonFeatureLength: 1, event.ReasonUnparsable: 1},
 		Edges:   4, UnknownEdges: 1, DroppedEdges: 2, WaitingEdges: 1, NewWaiting: 1,
 		Labels: 8, NewLabels: 1, LabelConflict: 1, LabelHeldOut: 1, LabelUnknown: 2,
 		UnknownClass: map[string]int{`"bee"`: 1, "2": 1}, LabelRefused: map[string]int{event.ReasonUnparsable: 1}}
-	if diff := cmp.Diff(wantReport, report); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	expect.Same(t, wantReport, report, "report")
 	if diff := cmp.Diff(before, given); diff != "" {
 		t.Errorf("the data that were merged into changed:\n%s", diff)
 	}
@@ -177,9 +174,7 @@ func TestSparseFeatures(t *testing.T) {
 		{ID: "e", Features: event.Features{Sparse: true, Indices: []int32{2}, Values: []float32{1}}}}, nil)
 	got, _ := grownData(t, m)
 	want := &graph.CSR{Rows: 7, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3, 5}, ColIdx: []int32{0, 2, 2, 1, 2}}
-	if diff := cmp.Diff(want, got.X.Sparse); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, got.X.Sparse, "got")
 }
 
 // Package dataset accepts the graph after any arrivals, and merging the same records again changes nothing.

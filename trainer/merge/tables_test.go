@@ -228,9 +228,7 @@ func TestNodesInNoRole(t *testing.T) {
 		len(got.Edges) != 5 {
 		t.Errorf("e is %s; %+v", is, got)
 	}
-	if diff := cmp.Diff([]string{"x-f"}, got.Waiting); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"x-f"}, got.Waiting, "got")
 }
 
 // Edges lie in several buckets and ranges, and the oldest of those that wait are forgotten.
@@ -260,9 +258,7 @@ func TestManyBuckets(t *testing.T) {
 	for e := range 7 {
 		last = append(last, fmt.Sprintf("n%d-never-%d-%d", n-1, n-1, 1493+e))
 	}
-	if diff := cmp.Diff(last, contentOf(d).Waiting); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Same(t, last, contentOf(d).Waiting, "got")
 	rows, _ := os.ReadDir(work)
 	for _, e := range rows {
 		if e.IsDir() && e.Name() != "grown" {

@@ -308,10 +308,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 	} {
 		o := Defaults()
 		change(&o)
-		if _, err := Run(t.Context(), drifting(t, 400), o, trainer.Silent{}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Run(t.Context(), drifting(t, 400), o, trainer.Silent{})), want)
 	}
 }
 
@@ -319,21 +316,12 @@ func TestOptionsOutOfRange(t *testing.T) {
 func TestWeightsOfEdgesAreRefused(t *testing.T) {
 	d := drifting(t, 400)
 	d.Adj.Val = slices.Repeat([]float32{2}, d.Adj.NNZ())
-	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
-		!strings.Contains(err.Error(), "edges have weights") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), d, Defaults(), trainer.Silent{})), "edges have weights")
 	d.Adj.Val = nil
 	d.Relate(&graph.Bins{Directed: true}, d.Adj)
-	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
-		!strings.Contains(err.Error(), "edges have directions") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), d, Defaults(), trainer.Silent{})), "edges have directions")
 	d.By, d.Relations, d.NodeTypes = nil, nil, &schema.Types{}
-	if _, err := Run(t.Context(), d, Defaults(), trainer.Silent{}); err == nil ||
-		!strings.Contains(err.Error(), "nodes are of several types") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), d, Defaults(), trainer.Silent{})), "nodes are of several types")
 }
 
 // An artifact without a dictionary cannot give arrivals rows of M, and is refused.

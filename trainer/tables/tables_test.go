@@ -3,7 +3,6 @@ package tables
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -96,7 +95,5 @@ func TestSection5Ridge(t *testing.T) {
 
 func TestAnEmptyMappingIsRefused(t *testing.T) {
 	m := &graph.CSR{Rows: 3, Cols: 2, RowPtr: make([]int, 4), Val: []float32{}}
-	if _, err := NewFitter(m, []float32{1, 1, 1}); err == nil || !strings.Contains(err.Error(), "no entries") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(NewFitter(m, []float32{1, 1, 1})), "no entries")
 }

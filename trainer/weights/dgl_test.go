@@ -79,8 +79,6 @@ func TestSAGEConvOfDGL(t *testing.T) {
 	} {
 		other := maps.Clone(now)
 		change(other)
-		if _, err := other.Model("sage", wanted); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(other.Model("sage", wanted)), want)
 	}
 }

@@ -104,9 +104,6 @@ func TestTypesOfNodesOfWeightsRefused(t *testing.T) {
 		state, types := maps.Clone(state), heteroTypes()
 		types.Edges = slices.Clone(types.Edges)
 		change(state, types)
-		if _, err := state.Model("rgcn", Requirements{Features: 11, Classes: 3, Types: types}); err == nil ||
-			!strings.Contains(err.Error(), words) {
-			t.Errorf("error %v, want %q", err, words)
-		}
+		expect.Error(t, expect.ErrorOf(state.Model("rgcn", Requirements{Features: 11, Classes: 3, Types: types})), words)
 	}
 }

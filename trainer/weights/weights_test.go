@@ -109,9 +109,7 @@ func TestGINConvAnswersAsPyTorchGeometric(t *testing.T) {
 	} {
 		other := maps.Clone(sequence)
 		change(other)
-		if _, err := other.Model("gin", wanted); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(other.Model("gin", wanted)), want)
 	}
 }
 
@@ -142,9 +140,7 @@ func TestSIGNAnswersAsPyTorchGeometric(t *testing.T) {
 	} {
 		other := maps.Clone(state)
 		change(other)
-		if _, err := other.Model("sign", wanted); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(other.Model("sign", wanted)), want)
 	}
 }
 
@@ -192,14 +188,10 @@ func TestDirGNNConvAnswersAsPyTorchGeometric(t *testing.T) {
 		for _, name := range change {
 			delete(less, name)
 		}
-		if _, err := less.Model("dirsage", want); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("without %s: %v, want %q", change, err, words)
-		}
+		expect.Error(t, expect.ErrorOf(less.Model("dirsage", want)), words, "without %s", change)
 	}
 	want.Alpha = 2
-	if _, err := state.Model("dirsage", want); err == nil || !strings.Contains(err.Error(), "alpha is 2") {
-		t.Errorf("alpha 2: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(state.Model("dirsage", want)), "alpha is 2", "alpha 2")
 }
 
 // RGCNConv with the mean for each relation answers as in PyTorch Geometric, with a matrix for each relation or with a
@@ -241,10 +233,7 @@ func TestRGCNConvAnswersAsPyTorchGeometric(t *testing.T) {
 		} {
 			less := maps.Clone(state)
 			change(less)
-			if _, err := less.Model("rgcn", Requirements{Features: 6, Classes: classes}); err == nil ||
-				!strings.Contains(err.Error(), words) {
-				t.Errorf("error %v, want %q", err, words)
-			}
+			expect.Error(t, expect.ErrorOf(less.Model("rgcn", Requirements{Features: 6, Classes: classes})), words)
 		}
 	}
 }
@@ -424,11 +413,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		path := filepath.Join(dir, "model.pt")
 		expect.OK(t, os.WriteFile(path, []byte(content), 0o600))
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(path)), want)
 	}
-	if _, err := Read(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "missing") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Read(filepath.Join(dir, "missing"))), "missing")
 }

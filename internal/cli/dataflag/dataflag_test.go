@@ -80,9 +80,7 @@ func TestOpenRefuses(t *testing.T) {
 		"--data " + filepath.Join(dir, "none"): "no such file",
 	} {
 		d, _ := parse(t, line)
-		if _, err := d.Open(""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(d.Open("")), want, "%q", line)
 	}
 }
 
@@ -131,9 +129,7 @@ func TestTables(t *testing.T) {
 		"--nodes a.csv --nodes b.csv": "two tables of nodes",
 		"--nodes users":               "invalid syntax",
 	} {
-		if err := flags.Parse(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, flags.Parse(strings.Fields(line)), want, "%q", line)
 	}
 	for line, want := range map[string]string{
 		"--nodes a.csv":                                               "without --edges",
@@ -145,8 +141,6 @@ func TestTables(t *testing.T) {
 		"--nodes " + dir + "/nodes.csv --edges " + dir + "/x.parquet": "x.parquet",
 	} {
 		d, _ := parse(t, line)
-		if _, err := d.Open(""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", line, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(d.Open("")), want, "%q", line)
 	}
 }

@@ -124,28 +124,18 @@ func TestErrorsOfStages(t *testing.T) {
 		e := open(t, t.TempDir())
 		in, err := e.Put(ctx, "in", []stage.Record{{Payload: []byte(payload)}})
 		expect.OK(t, err)
-		if _, err := e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(e.Run(ctx, stage.NewSpec("double", 1, nil, 2), in)), want)
 	}
 	e := open(t, t.TempDir())
-	if _, err := e.Run(ctx, stage.NewSpec("triple", 1, nil, 1)); err == nil ||
-		!strings.Contains(err.Error(), `stage "triple" is not known`) {
-		t.Errorf("an unknown stage: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(e.Run(ctx, stage.NewSpec("triple", 1, nil, 1))),
+		`stage "triple" is not known`, "an unknown stage")
 }
 
 func TestADirectoryIsForOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir)
-	if _, err := local.Open(registry, dir, 1, silent{}); err == nil ||
-		!strings.Contains(err.Error(), "used by another process") {
-		t.Errorf("opened twice: %v", err)
-	}
-	if err := local.Clean(dir); err == nil || !strings.Contains(err.Error(), "used by another process") {
-		t.Errorf("cleaned while it is used: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(local.Open(registry, dir, 1, silent{})), "used by another process", "opened twice")
+	expect.Error(t, local.Clean(dir), "used by another process", "cleaned while it is used")
 	expect.OK(t, e.Close())
 }
 
@@ -164,17 +154,12 @@ func TestDirectory(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "x.partial")); err == nil {
 		t.Error("a half-written table was kept")
 	}
-	if _, err := e.Put(ctx, "in", records); err == nil ||
-		!strings.Contains(err.Error(), "key 1 has 3 bytes, want") {
-		t.Errorf("a damaged table: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(e.Put(ctx, "in", records)), "key 1 has 3 bytes, want", "a damaged table")
 	mine := filepath.Join(dir, "mine.txt")
 	expect.OK(t, errors.Join(e.Close(), os.WriteFile(mine, nil, 0o600), local.Clean(dir)))
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "mine.txt" {
 		t.Errorf("left are %v: %v", entries, err)
 	}
-	if err := local.Clean(dir); err == nil || !strings.Contains(err.Error(), "no working directory") {
-		t.Errorf("cleaned another directory: %v", err)
-	}
+	expect.Error(t, local.Clean(dir), "no working directory", "cleaned another directory")
 }

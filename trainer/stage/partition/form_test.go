@@ -98,9 +98,7 @@ func TestNodesInPlaceRefuse(t *testing.T) {
 		"a file of the table was changed while the run read it": row("9", "i1", text("A"), "i0", "f1", "f1"),
 	} {
 		_, err := reduced(t, StageNodes, nodeForm(), payload)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 }
 
@@ -114,9 +112,7 @@ func TestListsInPlace(t *testing.T) {
 	}
 	for field, want := range map[string]string{"F1,!": "[1]: it is null", "DInfinity": "[0]: it is +Inf",
 		"I1,x": "invalid syntax", "F,": "invalid syntax"} {
-		if _, err := cellOf([]byte(field)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", field, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(cellOf([]byte(field))), want, "%s", field)
 	}
 }
 
@@ -138,9 +134,7 @@ func TestEdgesInPlace(t *testing.T) {
 		"e.parquet: row 9: column to: it is empty":           "1\t8\ti17\t\td1",
 		"e.parquet: row 9: column source: it is empty":       "1\t8\tt\t" + text("b") + "\td1",
 	} {
-		if _, err := reduced(t, StageEdges, side(false), payload); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(reduced(t, StageEdges, side(false), payload)), want)
 	}
 }
 

@@ -101,9 +101,7 @@ func TestReadRefuses(t *testing.T) {
 		for name, e := range engines(t) {
 			_, err := partition.Read(context.Background(), e, source(fmt.Sprint("n", want), rows[0]...),
 				source("e"+want, rows[1]...), partition.BlockOptions{Blocks: 2})
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", name, err, want)
-			}
+			expect.Error(t, err, want, "%s", name)
 		}
 	}
 }

@@ -76,9 +76,7 @@ java.io.FileNotFoundException: File /w/*/done does not exist
 	} {
 		path, _ := sparkSQL(t, script)
 		err := words(newCommand(t, path).Run(t.Context(), nil, "SELECT 1", &stringRows{}))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 	if _, err := Command("/nowhere/spark-sql"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
@@ -87,9 +85,7 @@ java.io.FileNotFoundException: File /w/*/done does not exist
 
 func TestWorkers(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Workers(dir); err == nil || !strings.Contains(err.Error(), "build them with: make workers") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Workers(dir)), "build them with: make workers")
 	// The heads of programs: 62 is amd64, 183 arm64.
 	head := func(machine byte) []byte {
 		return append([]byte{0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, machine, 0, 1},

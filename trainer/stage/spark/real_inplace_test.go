@@ -253,9 +253,7 @@ func sameGraph(t *testing.T, e stage.Engine, dir string) {
 	for _, pair := range [][2]stage.Table{{want.Names, got.Names}, {want.Features, got.Features},
 		{want.HeldFeatures, got.HeldFeatures},
 		{want.Tiles, got.Tiles}, {want.Degrees, got.Degrees}} {
-		if diff := cmp.Diff(records(t, here, pair[0]), records(t, e, pair[1])); diff != "" {
-			t.Errorf("%s (-want +got):\n%.2000s", pair[0].Name, diff)
-		}
+		expect.Same(t, records(t, here, pair[0]), records(t, e, pair[1]), "%s", pair[0].Name)
 	}
 }
 

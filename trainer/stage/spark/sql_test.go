@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rivulet/test/expect"
 	"rivulet/trainer/stage"
 )
 
@@ -98,10 +99,7 @@ func TestWorkRefuses(t *testing.T) {
 	for dir, want := range map[string]string{"": "empty", "/a\nb": "control character", "/a\x00": "control character",
 		"/\xff": "UTF-8",
 		"/a*":   "one of", "/a;b": "one of", "/{a,b}": "one of", `/a\b`: "one of"} {
-		if _, err := Open(t.Context(), nil, Options{Work: dir, Partitions: 1}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", dir, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Open(t.Context(), nil, Options{Work: dir, Partitions: 1})), want, "%q", dir)
 	}
 }
 

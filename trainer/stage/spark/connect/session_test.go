@@ -209,9 +209,7 @@ func TestAddFile(t *testing.T) {
 			t.Errorf("%d bytes: %d arrived: %v", size, len(f.files["files/f"]), err)
 		}
 	}
-	if err := s.AddFile(t.Context(), "damaged", nil); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, s.AddFile(t.Context(), "damaged", nil), "damaged")
 }
 
 func TestParse(t *testing.T) {
