@@ -14,7 +14,9 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
+	"rivulet/infer/preprocess"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -331,6 +333,22 @@ func firstModel(t *testing.T, out *Outcome) infer.Model {
 	return m
 }
 
+// projected are the features of some nodes. The products of all nodes with weights are made once.
+type projected struct {
+	preprocess.Inputs // of all nodes
+	nodes             []int32
+	made              map[*float32]*graph.Dense // by the weights' memory
+}
+
+func (p projected) Project(w *graph.Dense) *graph.Dense {
+	all, ok := p.made[&w.Data[0]]
+	if !ok {
+		all = p.Inputs.Project(w)
+		p.made[&w.Data[0]] = all
+	}
+	return all.Take(p.nodes)
+}
+
 // besideJoined returns how many percent of the classes of nodes by T's tables of a model differ from those of a graph
 // that each node is joined to alone, and the accuracies of both.
 func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, nodes []int32) (differ, frozen,
@@ -339,12 +357,15 @@ func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, no
 	of, err := newTask(d, o)
 	expect.OK(t, err)
 	tables, n := of.tablesOfT(m), 0.0
+	all, made := of.pre.Raw(of.data.X), map[*float32]*graph.Dense{}
 	for _, node := range nodes {
 		batch := of.data.Attach(of.original, []int32{node}, false)
 		byTables := infer.ArgMax(m.Frozen(tables, of.pre).Logits(batch).Row(0))
 		with := of.data.Joined([]int32{node}).Original()
-		logits := m.LogitsOf(with.Relations, m.Tables(with.Relations, of.pre.Raw(with.X)), with.X, of.pre)
-		truly := infer.ArgMax(logits.Row(int(with.Index[node])))
+		joint := m.Frozen(m.Tables(with.Relations, projected{all, with.Nodes, made}), of.pre)
+		at := []int32{with.Index[node]}
+		truly := infer.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Relations.Take(at),
+			Known: make([]int32, 1)}).Row(0))
 		for sum, is := range map[*float64]bool{&differ: byTables != truly,
 			&frozen: byTables == int(of.data.Labels[node]), &joined: truly == int(of.data.Labels[node]), &n: true} {
 			if is {
