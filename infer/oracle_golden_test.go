@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"rivulet/test/expect"
 	"rivulet/test/reference"
 )
 
@@ -25,7 +24,9 @@ type oracleCase struct {
 func readOracleCase(t *testing.T) *oracleCase {
 	t.Helper()
 	g, err := reference.ReadGoldens(goldenFile)
-	expect.OK(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &oracleCase{Goldens: g, adj: g.Matrix("A"), x: g.Matrix("X"), synAdj: g.Matrix("A_syn"),
 		synX:    g.Matrix("X_syn"),
 		mapping: g.Matrix("M"), labels: g.Ints("Y"), synLabels: g.Ints("Y_syn")}
