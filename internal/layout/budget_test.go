@@ -122,9 +122,9 @@ func generated(text []byte) bool {
 	return bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT."))
 }
 
-// wideLines returns the numbers of a file's lines that are too wide. Tables of Markdown cannot be broken, nor can a record
-// in JSON or the tags of a struct's field; generated files, the changelog and protocols of measurements are not read line
-// by line.
+// wideLines returns the numbers of a file's lines that are too wide. Tables of Markdown cannot be broken, nor can a
+// record in JSON or the tags of a struct's field; generated files, the changelog and protocols of measurements are not
+// read line by line.
 func wideLines(file string, text []byte) (wide []int) {
 	columns := goColumns
 	if path.Ext(file) == ".md" {
