@@ -117,6 +117,7 @@ browser: ## the live page as a person uses it, in Chromium, and what axe-core fi
 
 dashboards: ## pictures of the Grafana dashboards in docs/img, of a real Prometheus' answers, drawn by Grafana's components, which come from npm
 	rm -rf out/dashboards/*.* && mkdir -p out/dashboards/build/img
+	echo module dashboards >out/dashboards/go.mod # npm's packages have Go files, which are none of ./...
 	RIVULET_TEST_DASHBOARDS=$(CURDIR)/out/dashboards $(GO) test -count=1 -timeout 30m -run '^TestPrometheus' ./deploy
 	cp tools/dashboards/* deploy/chart/rivulet/files/dashboards/*.json out/dashboards/
 	cd out/dashboards && npm install --silent --no-audit --no-fund --ignore-scripts && \
