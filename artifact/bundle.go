@@ -48,11 +48,22 @@ type Model struct {
 	Name   string // "sgc"
 	Params []infer.Param
 	Tables *infer.Tables // frozen tables of S
-	Labels *infer.Tables // label propagation's tables of S; nil where there are none
-	Errors *infer.Tables // error propagation's tables of S; nil where there are none
+	// Propagations are the tables of S of each kind of propagation that has some; nil where none has.
+	Propagations map[string]*infer.Tables
 	// Features are the tables of pre(X) itself on S, 2d+1 numbers a node, by which a frozen SGC gives embeddings
 	// ([infer.Network.FrozenFeatures]). Only linear models may have them; nil where there are none.
 	Features *infer.Tables
+}
+
+// SetPropagation adds the tables of a kind of propagation; nil adds nothing.
+func (m *Model) SetPropagation(kind string, t *infer.Tables) {
+	if t == nil {
+		return
+	}
+	if m.Propagations == nil {
+		m.Propagations = map[string]*infer.Tables{}
+	}
+	m.Propagations[kind] = t
 }
 
 // Mapping is M with the external ids of its rows.

@@ -10,6 +10,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // The files of an artifact, by name relative to its directory.
@@ -35,11 +36,9 @@ var trainerFiles = []string{mappingFile, meansFile, spreadFile}
 // modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
 
-// Prefixes of a model's tables among its tensors; every other name is a weight's.
+// Prefixes of a model's tables among its tensors, beside those of [propagation.Kinds]; every other name is a weight's.
 const (
 	tablesPrefix   = "tables."
-	labelsPrefix   = "lp."
-	errorsPrefix   = "ep."
 	featuresPrefix = "features."
 )
 
@@ -145,15 +144,15 @@ func modelTensors(m Model) []safetensors.Tensor {
 	for _, p := range m.Params {
 		tensors = append(tensors, safetensors.Dense(p.Name, "weight, in×out", p.Value))
 	}
-	for _, of := range []struct {
+	type group struct {
 		prefix, what string
 		tables       *infer.Tables
-	}{
-		{tablesPrefix, "frozen table", m.Tables},
-		{labelsPrefix, "label propagation's table", m.Labels},
-		{errorsPrefix, "error propagation's table", m.Errors},
-		{featuresPrefix, "preprocessed features' table", m.Features},
-	} {
+	}
+	groups := []group{{tablesPrefix, "frozen table", m.Tables}}
+	for _, kind := range propagation.Kinds {
+		groups = append(groups, group{kind.Prefix(), kind.Title + "'s table", m.Propagations[kind.Name]})
+	}
+	for _, of := range append(groups, group{featuresPrefix, "preprocessed features' table", m.Features}) {
 		if of.tables == nil {
 			continue
 		}
@@ -181,21 +180,20 @@ func decodeModel(m *Model, s safetensors.Set, synthetic int) (err error) {
 	if m.Tables, err = decodeTables(s, tablesPrefix, synthetic); err != nil {
 		return err
 	}
-	if m.Labels, err = decodeTables(s, labelsPrefix, synthetic); err != nil {
-		return err
-	}
-	if m.Errors, err = decodeTables(s, errorsPrefix, synthetic); err != nil {
-		return err
+	for _, kind := range propagation.Kinds {
+		t, err := decodeTables(s, kind.Prefix(), synthetic)
+		if err != nil {
+			return err
+		}
+		m.SetPropagation(kind.Name, t)
 	}
 	m.Features, err = decodeTables(s, featuresPrefix, synthetic)
 	return err
 }
 
 func isTable(name string) bool {
-	return slices.ContainsFunc([]string{tablesPrefix, labelsPrefix, errorsPrefix, featuresPrefix},
-		func(prefix string) bool {
-			return strings.HasPrefix(name, prefix)
-		})
+	return strings.HasPrefix(name, tablesPrefix) || strings.HasPrefix(name, featuresPrefix) ||
+		slices.ContainsFunc(propagation.Kinds, func(k propagation.Kind) bool { return strings.HasPrefix(name, k.Prefix()) })
 }
 
 // decodeParams reads the weights in order of their names.

@@ -78,8 +78,8 @@ type ModelInfo struct {
 	Hops        int             `json:"hops,omitzero"`
 	Sample      int             `json:"sample,omitzero"` // nodes of T that the fit read; 0: all, or the weights were given
 	Calibration CalibrationInfo `json:"calibration"`     // the choice of validation; the consumer's default
-	// Propagation holds the parameters that validation chose for each kind, "lp" and "ep", whether or not it is the
-	// default.
+	// Propagation holds the parameters that validation chose for each kind of package propagation, whether or not it is
+	// the default.
 	Propagation map[string]PropagationInfo `json:"propagation,omitempty"`
 	Own         OwnInfo                    `json:"own,omitzero"` // of the expert beside the model; zero: it answers alone
 	// Radius is half the width of the interval of each output of a task of numbers, in which its number lies with a
@@ -103,7 +103,7 @@ func (o OwnInfo) answers() bool { return o.Exponents != perceptron.Exponents{} }
 // CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are
 // for probabilities without propagation, whatever the kind.
 type CalibrationInfo struct {
-	Kind        string              `json:"kind"` // none, or lp or ep with the parameters that Propagation has
+	Kind        string              `json:"kind"` // none, or a kind with the parameters that Propagation has
 	Temperature float32             `json:"temperature"`
 	Confidence  baseline.Confidence `json:"confidence,omitzero"`
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 )
 
 // Attachments for which an artifact's M and tables can be made.
@@ -292,8 +293,8 @@ func (m *ModelInfo) validate() error {
 		return errors.New("own has no exponent above 0")
 	}
 	for kind, p := range m.Propagation {
-		if kind != infer.PropagateLabels && kind != infer.PropagateErrors {
-			return fmt.Errorf("propagation.%s is not known, only %s and %s", kind, infer.PropagateLabels, infer.PropagateErrors)
+		if !propagation.Known(kind) {
+			return fmt.Errorf("propagation.%s is not known: %w", kind, errNewer)
 		}
 		c := infer.Calibration{Kind: kind, Alpha: p.Alpha, Gamma: p.Gamma, Temperature: p.Temperature}
 		if err := c.Validate(); err != nil {
@@ -309,7 +310,7 @@ func (m *ModelInfo) validate() error {
 	c := infer.Calibration{Kind: m.Calibration.Kind, Temperature: m.Calibration.Temperature}
 	if p, ok := m.Propagation[c.Kind]; ok {
 		c.Alpha, c.Gamma = p.Alpha, p.Gamma
-	} else if c.Kind == infer.PropagateLabels || c.Kind == infer.PropagateErrors {
+	} else if propagation.Known(c.Kind) {
 		return fmt.Errorf("calibration.kind is %q, which propagation does not hold", c.Kind)
 	}
 	return c.Validate()
@@ -323,8 +324,8 @@ func (m *Metric) validate() error {
 		return fmt.Errorf("setting is %q, want O->O, O->S, S->O or S->S", m.Setting)
 	case m.Batch != "graph" && m.Batch != "node":
 		return fmt.Errorf("batch is %q, want \"graph\" or \"node\"", m.Batch)
-	case !slices.Contains([]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors}, m.Calibration):
-		return fmt.Errorf("calibration is %q, want none, lp or ep", m.Calibration)
+	case m.Calibration != propagation.None && !propagation.Known(m.Calibration):
+		return fmt.Errorf("calibration is %q, want %s", m.Calibration, propagation.Choices())
 	case !(m.Accuracy >= 0 && m.Accuracy <= 100):
 		return fmt.Errorf("accuracy is %v, want 0 to 100", m.Accuracy)
 	}

@@ -80,7 +80,7 @@ func TestModelWithoutFrozenForm(t *testing.T) {
 func TestJointWithoutTables(t *testing.T) {
 	b := artifacttest.Several(4, artifacttest.Size{})
 	for k := range b.Models {
-		b.Models[k].Tables, b.Models[k].Labels, b.Models[k].Errors = nil, nil, nil
+		b.Models[k].Tables, b.Models[k].Propagations = nil, nil
 		b.Manifest.Models[k].Attachment = artifact.AttachJoint // the SGC's propagation stays: jointly it needs no tables
 	}
 	m := &graph.CSR{Rows: 20, Cols: 6, RowPtr: make([]int, 21)}

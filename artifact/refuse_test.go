@@ -267,17 +267,29 @@ func TestInvalidBundles(t *testing.T) {
 			b.Models[0].Tables.C.Data[5] = nan
 		}, []string{sgc, "tables.c: value 5 is NaN"}},
 		"lp with c": {func(b *artifact.Bundle) {
-			b.Models[0].Labels.C = graph.NewDense(6, 1)
+			b.Models[0].Propagations["lp"].C = graph.NewDense(6, 1)
 		}, []string{sgc, `"lp.c": present is true, want false`}},
 		"lp missing": {func(b *artifact.Bundle) {
-			b.Models[0].Labels = nil
+			delete(b.Models[0].Propagations, "lp")
 		}, []string{sgc, `tensor "lp.u0" is missing`}},
 		"ep not chosen": {func(b *artifact.Bundle) {
 			delete(b.Manifest.Models[0].Propagation, "ep")
 		}, []string{sgc, `tensor "ep.u0" is there`}},
 		"ep steps": {func(b *artifact.Bundle) {
-			b.Models[0].Errors.U = b.Models[0].Errors.U[:9]
+			b.Models[0].Propagations["ep"].U = b.Models[0].Propagations["ep"].U[:9]
 		}, []string{sgc, "9 tensors ep.u0, …, want 10"}},
+		"le missing in joint attachment": {func(b *artifact.Bundle) {
+			b.Manifest.Models[0].Attachment = artifact.AttachJoint
+			b.Manifest.Models[0].Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 1, Temperature: 1}
+		}, []string{sgc, `tensor "le.u0" is missing: attachment is joint`}},
+		"le of two tables": {func(b *artifact.Bundle) {
+			b.Manifest.Models[0].Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 1, Temperature: 1}
+			b.Models[0].SetPropagation("le", b.Models[0].Propagations["lp"])
+		}, []string{sgc, "10 tensors le.u0, …, want 1"}},
+		"le of other classes": {func(b *artifact.Bundle) {
+			b.Manifest.Models[0].Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 1, Temperature: 1}
+			b.Models[0].SetPropagation("le", &infer.Tables{U: []*graph.Dense{graph.NewDense(6, 2)}})
+		}, []string{sgc, "le.u0", "6×2, want 6×3"}},
 		"M negative": {func(b *artifact.Bundle) {
 			b.Mapping.Rows.Val[1] = -1
 		}, []string{"mapping.safetensors: data[1] is -1"}},

@@ -9,6 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // Validate checks everything that serving relies on, except Manifest.FormatVersion, Version and Files, which are
@@ -148,8 +149,7 @@ func (b *Bundle) validateModel(m *Model, info *ModelInfo) error {
 // validateTables checks the tables' shapes: it compares them with the tables of a graph of one node.
 func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) error {
 	frozen := info.Attachment == AttachFrozen
-	classes := model.Classes()
-	lone, read := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}, &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
+	read := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
 	switch a := model.Architecture; {
 	case a.Relational() && (!frozen || !a.Reads(b.Bins) || a.Relations() != b.Bins.Len()):
 		return fmt.Errorf("model %s in attachment %s reads %d relations of edges, and tables are of %d relations or weights",
@@ -165,32 +165,34 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 	} else if frozen || m.Tables != nil {
 		return fmt.Errorf("attachment is %s with %d frozen tables: %w", info.Attachment, countTables(m.Tables), err)
 	}
-	ofPropagation := infer.PropagationTables(lone, graph.NewDense(1, classes), 0.5)
-	for _, of := range []struct {
-		prefix      string
-		tables      *infer.Tables
-		like        *infer.Tables
-		propagation string
-	}{
-		{tablesPrefix, m.Tables, ofModel, ""},
-		{labelsPrefix, m.Labels, ofPropagation, infer.PropagateLabels},
-		{errorsPrefix, m.Errors, ofPropagation, infer.PropagateErrors},
-	} {
-		_, chosen := info.Propagation[of.propagation]
-		needed := frozen && (of.propagation == "" || chosen)
-		switch {
-		case of.tables == nil && needed:
-			return fmt.Errorf("tensor %q is missing: attachment is %s", of.prefix+"u0", info.Attachment)
-		case of.tables == nil:
-			continue
-		case of.propagation != "" && !chosen:
-			return fmt.Errorf("tensor %q is there, the manifest has no propagation %q", of.prefix+"u0", of.propagation)
+	if err := b.validateGroup(m.Tables, ofModel, tablesPrefix, info, frozen); err != nil {
+		return err
+	}
+	for _, kind := range propagation.Kinds {
+		tables, like := m.Propagations[kind.Name], &infer.Tables{}
+		for range kind.Tables {
+			like.U = append(like.U, graph.NewDense(1, model.Classes()))
 		}
-		if err := validateLike(of.tables, of.like, of.prefix, b.tableRows()); err != nil {
+		_, chosen := info.Propagation[kind.Name]
+		if tables != nil && !chosen {
+			return fmt.Errorf("tensor %q is there, the manifest has no propagation %q", kind.Prefix()+"u0", kind.Name)
+		}
+		if err := b.validateGroup(tables, like, kind.Prefix(), info, chosen && (frozen || kind.Joint)); err != nil {
 			return err
 		}
 	}
 	return validateFeatures(m, model, b.tableRows())
+}
+
+// validateGroup checks tables under a prefix, which may be missing where they are not needed.
+func (b *Bundle) validateGroup(t, like *infer.Tables, prefix string, info *ModelInfo, needed bool) error {
+	if t == nil && needed {
+		return fmt.Errorf("tensor %q is missing: attachment is %s", prefix+"u0", info.Attachment)
+	}
+	if t == nil {
+		return nil
+	}
+	return validateLike(t, like, prefix, b.tableRows())
 }
 
 // validateFeatures checks the tables of features, which a linear model may have.

@@ -12,6 +12,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // The shape of the paper's Flickr at 1%: N' = 446, C = 7, d = 500, about 35 words and 10 known neighbours an arrival, 4
@@ -73,7 +74,7 @@ func flickr(n int) (*attach.Batch, *infer.Predictor) {
 	u0, u1, c := randomDense(rng, benchSynthetic, benchClasses), randomDense(rng, benchSynthetic, benchClasses),
 		randomDense(rng, benchSynthetic, 1)
 	labels := &infer.Tables{}
-	for range infer.PropagationSteps {
+	for range propagation.Steps {
 		labels.U = append(labels.U, randomDense(rng, benchSynthetic, benchClasses))
 	}
 	b := &attach.Batch{X: arrivalWords(rng, n)}

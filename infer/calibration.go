@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"rivulet/graph"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 )
 
@@ -44,9 +45,10 @@ func softmax(dst, logits []float32, temperature float32, portable bool) {
 
 // Kinds of propagation that a calibration names.
 const (
-	PropagateNone   = "none"
-	PropagateLabels = "lp"
-	PropagateErrors = "ep"
+	PropagateNone     = propagation.None
+	PropagateLabels   = propagation.Labels
+	PropagateErrors   = propagation.Errors
+	PropagateEvidence = propagation.Evidence
 )
 
 // Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Other tasks than
@@ -56,7 +58,7 @@ type Calibration struct {
 	Temperature float32 // τ > 0
 	// Temperatures are the τ of each label, of a task of labels; nil: all are 1.
 	Temperatures []float32
-	Kind         string  // none, lp or ep
+	Kind         string  // none, or a kind of package propagation
 	Alpha        float32 // α of the propagation, 0 < α < 1
 	Gamma        float32 // γ ≥ 0
 }
@@ -68,9 +70,8 @@ func (c Calibration) Validate() error {
 		return fmt.Errorf("calibration.temperature is %v, want a positive number", c.Temperature)
 	case c.Kind == PropagateNone:
 		return nil
-	case c.Kind != PropagateLabels && c.Kind != PropagateErrors:
-		return fmt.Errorf("calibration.kind is %q, want %q, %q or %q", c.Kind, PropagateNone, PropagateLabels,
-			PropagateErrors)
+	case !propagation.Known(c.Kind):
+		return fmt.Errorf("calibration.kind is %q, want %s", c.Kind, propagation.Choices())
 	case !(c.Alpha > 0 && c.Alpha < 1):
 		return fmt.Errorf("calibration.alpha is %v, want between 0 and 1", c.Alpha)
 	case !(c.Gamma >= 0) || math.IsInf(float64(c.Gamma), 0):
@@ -118,6 +119,11 @@ func (p *calibrationBatch) Rows(lo, hi int) {
 			continue
 		case p.Task == target.Labels:
 			p.labels(row, p.logits.Row(i))
+			continue
+		case p.Kind == PropagateEvidence: // a product of probabilities, of which the temperature is
+			copy(row, p.logits.Row(i))
+			graph.Axpy(row, p.Gamma, p.f.Row(i))
+			Softmax(row, row, p.Temperature)
 			continue
 		}
 		Softmax(row, p.logits.Row(i), p.Temperature)

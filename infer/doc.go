@@ -18,8 +18,8 @@
 // graph batch, ã makes an [attach.Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on
 // tables) gives logits, starting with a [preprocess.Projection] (preprocessing and the first weights in one step); its
 // [perceptron.Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is
-// one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of both. Nothing on the path is
-// changed by a batch, so one Predictor serves several goroutines.
+// one, spreads labels (LP) or errors (EP), or counts labels of neighbours (LE); its [Calibration] makes probabilities of
+// both. Nothing on the path is changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
 //
@@ -94,6 +94,7 @@
 //	explain           a package: why an arrival got its class
 //	architecture      a package: the models as values, with their weights
 //	perceptron        a package: answers by an arrival's own features alone, beside a model's
+//	propagation       a package: the kinds of propagation, and label evidence
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
 //	recurrence.go     a model's hops on a graph, for any part of its nodes: Enter, Step, Close; and the loop over them
 //	                  that makes tables of a graph in memory

@@ -6,6 +6,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
+	"rivulet/infer/propagation"
 )
 
 // Predictor turns an attached batch into published probabilities: by a deployed model and, if the calibration has one,
@@ -22,7 +23,7 @@ type Predictor struct {
 // and panics.
 func (p *Predictor) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
 	kind := p.Calibration.Kind
-	if wants := kind == PropagateLabels || kind == PropagateErrors; wants != (p.Propagation != nil) {
+	if propagation.Known(kind) != (p.Propagation != nil) {
 		panic(fmt.Sprintf("infer: calibration %q with propagation %T", kind, p.Propagation))
 	}
 	logits = p.Model.Logits(b)

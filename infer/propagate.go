@@ -2,17 +2,16 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
+	"rivulet/infer/propagation"
 )
 
-// PropagationSteps is the number of steps of label and error propagation (docs/algorithm.md, section 6).
-const PropagationSteps = 10
-
-// Propagation is label propagation (LP) or error propagation (EP) on a graph: it gives F of the arrivals, n×C.
-// Only joint EP reads the arrivals' features: they change the logits of the graph's nodes, whose errors it spreads.
+// Propagation is label propagation (LP), error propagation (EP) or label evidence (LE) on a graph: F of the arrivals,
+// n×C. Only joint EP reads the arrivals' features: they change the logits of the nodes, whose errors it spreads.
 type Propagation interface {
 	Nodes() int
 	Propagate(b *attach.Batch) *graph.Dense
@@ -79,7 +78,7 @@ func errorSeeds(labels []int32, logits *graph.Dense, portable bool) *graph.Dense
 // of F0, from which [Tables.Restarted] makes the tables of any α.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32, edges ...float32) *Tables {
 	checkGraph(adj, f0.Rows, "seeds")
-	f := &restart{width: f0.Cols, keep: alpha, hops: PropagationSteps}
+	f := &restart{width: f0.Cols, keep: alpha, hops: propagation.Steps}
 	return recurrence(f, architecture.Normalised).tablesAt(adj, f0, edges)
 }
 
@@ -113,29 +112,33 @@ func restarted(hops []*graph.Dense, alpha float32) []*graph.Dense {
 //
 // normalise brings the rows of the result to sum 1, as label propagation does; rows of zeros stay zero.
 func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
-	if t.C != nil || len(t.U) == 0 {
-		panic(fmt.Sprintf("infer: propagation on %s, wants one table a step and no c", t.Shapes()))
-	}
-	for _, u := range t.U {
-		if u.Rows != t.Nodes() || u.Cols != t.U[0].Cols {
-			panic(fmt.Sprintf("infer: propagation on %s, wants tables of one shape", t.Shapes()))
-		}
+	other := func(u *graph.Dense) bool { return u.Rows != t.Nodes() || u.Cols != t.U[0].Cols }
+	if t.C != nil || len(t.U) == 0 || slices.ContainsFunc(t.U, other) {
+		panic(fmt.Sprintf("infer: propagation on %s, wants one table a step, all of one shape, and no c", t.Shapes()))
 	}
 	return &frozenPropagation{tables: graph.Beside(t.U...), steps: len(t.U), alpha: alpha, normalise: normalise}
 }
 
-// FrozenSweep is [FrozenPropagation] at any α, on the hops of T or S.
-func FrozenSweep(hops *Tables, normalise bool) Sweeper { return &frozenSweep{hops, normalise} }
+// Frozen deploys the calibration's propagation on its tables of T or S.
+func (c Calibration) Frozen(t *Tables) Propagation {
+	if c.Kind == PropagateEvidence {
+		return propagation.NewEvidence(t.U[0], c.Alpha)
+	}
+	return FrozenPropagation(t, c.Alpha, c.Kind == PropagateLabels)
+}
+
+// FrozenSweep is [Calibration.Frozen] at any α, on the hops of T or S (α = 1); the table of label evidence is one hop.
+func FrozenSweep(kind string, hops *Tables) Sweeper { return &frozenSweep{kind, hops} }
 
 type frozenSweep struct {
-	hops      *Tables
-	normalise bool
+	kind string
+	hops *Tables
 }
 
 func (s *frozenSweep) Sweep(batches []*attach.Batch, alphas []float32) [][]*graph.Dense {
 	out := make([][]*graph.Dense, len(alphas))
 	for k, alpha := range alphas {
-		p := FrozenPropagation(s.hops.Restarted(alpha), alpha, s.normalise)
+		p := Calibration{Kind: s.kind, Alpha: alpha}.Frozen(s.hops.Restarted(alpha))
 		for _, b := range batches {
 			out[k] = append(out[k], p.Propagate(b))
 		}
@@ -192,9 +195,7 @@ type NodeLogits interface {
 func JointErrors(adj *graph.CSR, labels []int32, model NodeLogits, alpha float32) JointPropagation {
 	checkGraph(adj, len(labels), "labels")
 	return &jointPropagation{host: newHost(adj, architecture.Normalised), alpha: alpha,
-		seeds: func(b *attach.Batch) *graph.Dense {
-			return ErrorSeeds(labels, model.GraphLogits(b))
-		}}
+		seeds: func(b *attach.Batch) *graph.Dense { return ErrorSeeds(labels, model.GraphLogits(b)) }}
 }
 
 type jointPropagation struct {
@@ -229,7 +230,7 @@ func (p *jointPropagation) hops(b *attach.Batch) []*graph.Dense {
 	b.Check(p.Nodes())
 	on, g := p.host.join(b), p.seeds(b)
 	out := []*graph.Dense{graph.NewDense(b.Len(), g.Cols)}
-	for t := range PropagationSteps {
+	for t := range propagation.Steps {
 		out = append(out, on.arrivals(g.Cols, g, false, out[t]))
 		g = on.nodes(false, g.Cols, g, out[t])
 	}
@@ -238,7 +239,7 @@ func (p *jointPropagation) hops(b *attach.Batch) []*graph.Dense {
 
 func (p *jointPropagation) Propagate(b *attach.Batch) *graph.Dense {
 	b.Check(p.Nodes())
-	_, f := p.host.join(b).restart(p.seeds(b), nil, p.alpha, PropagationSteps)
+	_, f := p.host.join(b).restart(p.seeds(b), nil, p.alpha, propagation.Steps)
 	if p.normalise {
 		normaliseRows(f)
 	}

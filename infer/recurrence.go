@@ -6,6 +6,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // Recurrence takes nodes of a graph through the hops of a model, any part of the nodes at a time. It gives the rows of
@@ -36,7 +37,7 @@ func (m *Network) Recurrence() *Recurrence {
 // PropagationRecurrence is the recurrence of label and error propagation with α = 1 ([PropagationTables]), on seeds of
 // a width. It has no ways back, and Close is of no use.
 func PropagationRecurrence(width int) *Recurrence {
-	return recurrence(&restart{width: width, keep: 1, hops: PropagationSteps}, architecture.Normalised)
+	return recurrence(&restart{width: width, keep: 1, hops: propagation.Steps}, architecture.Normalised)
 }
 
 // LinearRecurrence is the recurrence of K hops of Â on any Z = XW ([HopTables]); Close adds no bias.

@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/infer/retrieval"
 	"rivulet/infer/target"
 	"rivulet/mapping"
@@ -32,7 +33,7 @@ type Options struct {
 	Models []string
 	// Attachment is "frozen" or "joint"; "" or "auto" is the one for which the model's tables and M were made.
 	Attachment string
-	// Calibration is "none", or the propagation after the model, "lp" or "ep"; "" or "auto" is the choice of
+	// Calibration is "none", or the propagation after the model, "lp", "ep" or "le"; "" or "auto" is the choice of
 	// validation.
 	Calibration string
 	// Representation says which vector predictions carry for feeds that compute with it: "none" (also ""), "logits" or
@@ -293,14 +294,12 @@ func calibrate(m *artifact.ModelInfo, kind string) (infer.Calibration, error) {
 	if kind == "" || kind == Auto {
 		kind = m.Calibration.Kind
 	}
-	switch kind {
-	case infer.PropagateNone:
+	if kind == infer.PropagateNone {
 		c := infer.Calibration{Kind: kind, Temperature: m.Calibration.Temperature}
 		return c, c.Validate()
-	case infer.PropagateLabels, infer.PropagateErrors:
-	default:
-		return infer.Calibration{}, fmt.Errorf("calibration is %q, want %q, %q, %q or %q",
-			kind, Auto, infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors)
+	}
+	if !propagation.Known(kind) {
+		return infer.Calibration{}, fmt.Errorf("calibration is %q, want %s", kind, propagation.Choices(Auto))
 	}
 	p, ok := m.Propagation[kind]
 	if !ok {
@@ -327,19 +326,21 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 			return OptionAttachment.because(err)
 		}
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
-		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic))
+		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic, made))
 	}
 	if made.Tables == nil {
 		return OptionAttachment.because(fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)",
 			v.model.Attachment))
 	}
 	v.predictor.Model = model.Frozen(made.Tables, &b.Preprocess)
-	return OptionCalibration.because(v.deployFrozenPropagation(made))
+	return OptionCalibration.because(v.deployTables(made))
 }
 
-func (v *Version) deployJointPropagation(s *artifact.Synthetic) error {
+func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.Model) error {
 	c := v.predictor.Calibration
 	switch c.Kind {
+	case infer.PropagateEvidence:
+		return v.deployTables(made)
 	case infer.PropagateLabels:
 		v.predictor.Propagation = infer.JointLabels(s.Adj, s.Labels, len(v.Classes()), c.Alpha)
 	case infer.PropagateErrors:
@@ -353,19 +354,18 @@ func (v *Version) deployJointPropagation(s *artifact.Synthetic) error {
 	return nil
 }
 
-func (v *Version) deployFrozenPropagation(made *artifact.Model) error {
+// deployTables builds a propagation that reads its tables of S. Joint attachment reads those of one bin, as every bin
+// has the same table of label evidence.
+func (v *Version) deployTables(made *artifact.Model) error {
 	c := v.predictor.Calibration
 	if c.Kind == infer.PropagateNone {
 		return nil
 	}
-	tables, labels := made.Errors, c.Kind == infer.PropagateLabels
-	if labels {
-		tables = made.Labels
-	}
+	tables := made.Propagations[c.Kind]
 	if tables == nil {
-		return fmt.Errorf("calibration is %q, the artifact has no tables for it in frozen attachment", c.Kind)
+		return fmt.Errorf("calibration is %q, the artifact has no tables for it in %s attachment", c.Kind, v.attachment)
 	}
-	v.predictor.Propagation = infer.FrozenPropagation(tables, c.Alpha, labels)
+	v.predictor.Propagation = c.Frozen(tables.Rows(0, v.predictor.Model.Nodes()))
 	return nil
 }
 

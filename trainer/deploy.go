@@ -26,9 +26,11 @@ func (t *task) onSynthetic(s artifact.Synthetic) *deploy.Graph {
 func (t *task) jointOnT(m infer.Model) *deploy.Deployment { return t.onOriginal().Whole(m) }
 
 // jointOnS joins arrivals to S through M.
-func (t *task) jointOnS(c *graphParts, m infer.Model) *deploy.Deployment {
-	p := t.onSynthetic(c.Synthetic).Joint(m)
-	p.Through, p.Kept = c.M, int64(condense.MappingBytes(c.M))
+func (t *task) jointOnS(c condensation, m infer.Model) *deploy.Deployment {
+	s, through := t.onSynthetic(c.parts().Synthetic), c.parts().M
+	s.Evidence = func() (*infer.Tables, error) { return c.propagation(infer.PropagateEvidence, m, 0) }
+	p := s.Joint(m)
+	p.Through, p.Kept = through, int64(condense.MappingBytes(through))
 	return p
 }
 
@@ -57,7 +59,7 @@ func (t *task) place(c condensation, m infer.Model, attachment string) (*deploy.
 	case !c.parts().has(attachment):
 		return nil, fmt.Errorf("attachment is %s, which method %s does not have", attachment, t.label)
 	case attachment == artifact.AttachJoint:
-		return t.jointOnS(c.parts(), m), nil
+		return t.jointOnS(c, m), nil
 	}
 	if err := infer.Freezable(m); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 
 // Measurements lists the Measurements besides a method's own deployments.
 type Measurements struct {
-	// Kinds of propagation, lp and ep, in every setting; nil: only in O→S, whose parameters the artifact holds.
+	// Kinds of propagation in every setting; nil: only in O→S, whose parameters the artifact holds.
 	Kinds []string
 	// Attachments besides the method's own and, on T, joint.
 	Attachments []string

@@ -31,6 +31,9 @@ func (j *jointGraph) tables(m infer.Model) (*infer.Tables, error) {
 }
 
 func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+	if kind == infer.PropagateEvidence { // of T's labels, through M
+		return tables.Fit(j.M, j.meeting, j.propagationOnT(kind, m, alpha))
+	}
 	return tables.OfGraph(j.Adj, j.onSynthetic(j.Synthetic).Seeds(kind, m), alpha), nil
 }
 
@@ -75,9 +78,7 @@ func (t *task) itself() *cachedTables {
 	return &cachedTables{t, graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}}}
 }
 
-func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) {
-	return u.tablesOfT(m), nil
-}
+func (u *cachedTables) tables(m infer.Model) (*infer.Tables, error) { return u.tablesOfT(m), nil }
 
 // tablesOfT returns T's own frozen tables of a model, for all bins.
 func (t *task) tablesOfT(m infer.Model) *infer.Tables {
@@ -91,7 +92,7 @@ func (u *cachedTables) propagation(kind string, m infer.Model, alpha float32) (*
 	return u.propagationOnT(kind, m, alpha), nil
 }
 
-// propagationOnT returns T's own frozen tables of label or error propagation.
+// propagationOnT returns T's own frozen tables of a kind of propagation.
 func (t *task) propagationOnT(kind string, m infer.Model, alpha float32) *infer.Tables {
-	return infer.PropagationTables(t.original.Adj, t.onOriginal().Seeds(kind, m), alpha, t.bins.Weights()...)
+	return t.onOriginal().Tables(kind, m, alpha, t.bins)
 }

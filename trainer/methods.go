@@ -122,7 +122,7 @@ type condensation interface {
 	parts() *graphParts
 	// tables returns S's frozen tables of a model.
 	tables(m infer.Model) (*infer.Tables, error)
-	// propagation returns S's frozen tables of label or error propagation at one α, for a model.
+	// propagation returns S's frozen tables of a kind of propagation at one α, for a model.
 	propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error)
 }
 

@@ -11,6 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer/deploy"
@@ -74,8 +75,8 @@ type Options struct {
 	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
 	// S without T; for methods with clusters.
 	Means bool
-	// Propagate makes validation choose label and error propagation, too. Without it no tables of propagation are made.
-	Propagate bool
+	// Propagate makes validation choose label and error propagation, too, Evidence label evidence; else no tables are made.
+	Propagate, Evidence bool
 	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
 	// (docs/algorithm.md, section 11).
 	Own string
@@ -93,14 +94,6 @@ type Options struct {
 func Defaults() Options {
 	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto,
 		Entries: 4, Batch: 1000, Costs: true, Means: true, Propagate: true, MapIDs: true, Own: OwnAuto}
-}
-
-// kinds are the propagations among which validation chooses.
-func (o Options) kinds() []string {
-	if !o.Propagate {
-		return nil
-	}
-	return deploy.Kinds
 }
 
 // Validate checks ranges; an error names the option and its value.
@@ -237,7 +230,9 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 	o.Map, o.MapIDs = m.HasMap(), m.MapIDs || !m.HasMap()
 	o.Models, o.Propagate = nil, false
 	for _, model := range m.Models {
-		o.Propagate = o.Propagate || len(model.Propagation) > 0
+		for kind := range model.Propagation {
+			o.Propagate, o.Evidence = o.Propagate || kind != propagation.Evidence, o.Evidence || kind == propagation.Evidence
+		}
 		o.Models = append(o.Models, model.Name)
 		if model.Hidden > 0 {
 			o.Hidden = model.Hidden

@@ -85,7 +85,7 @@ func TestRelationsThroughARun(t *testing.T) {
 
 func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models ...string) {
 	o := options(30)
-	o.Models, o.Batch, o.Map, o.Hidden = models, 100, true, 16
+	o.Models, o.Batch, o.Map, o.Hidden, o.Evidence = models, 100, true, 16, true
 	out := mustTrain(t, d, o)
 	for _, model := range o.Models {
 		accuracy := map[string]float64{}
@@ -102,6 +102,9 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 		}
 	}
 	b := reread(t, out.Bundle)
+	if n := len(b.Manifest.Models[0].Propagation); n != 0 || b.Models[0].Propagations != nil {
+		t.Errorf("%d propagations, which have no form for relations", n)
+	}
 	if strings.Join(b.Manifest.Requires, " ") != part || b.Manifest.FormatVersion != 2 ||
 		!reflect.DeepEqual(b.Bins, d.By) || b.Growth != nil || b.Means != nil ||
 		b.Manifest.Data.Edges != d.Original().Relations.NNZ()/2 {

@@ -186,6 +186,10 @@ func (s *tablesHolder) condense(ctx context.Context, whole []*search.Result, pro
 	if s.options.Propagate {
 		err = s.Propagate(ctx, onS, c.fitter.Table)
 	}
+	if err == nil && s.options.Evidence {
+		s.OnT.Evidence = s.task.propagationOnT(infer.PropagateEvidence, nil, 0)
+		onS.Evidence, err = c.propagation(infer.PropagateEvidence, nil, 0)
+	}
 	out := &frozenTables{graphParts{Condensation: &onT, stored: m.Rows, size: m.Size}, onS, c.growth(), nil}
 	if s.options.Spread {
 		out.teacher = c.clusterMethod
@@ -200,7 +204,7 @@ func (s *tablesHolder) own(ctx context.Context) (ownData, error) {
 // deploy freezes a model on T: its tables are at hand, as are tables of propagation if the run makes any.
 func (s *tablesHolder) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
 	p, err := s.task.frozen(frozenOf(s.OnT), f.Model)
-	return p, s.options.kinds(), err
+	return p, s.task.kinds(), err
 }
 
 // frozenTables is a condensed graph whose tables are made: S, or the nodes of T that are read.

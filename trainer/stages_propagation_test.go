@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/test/expect"
+	"rivulet/trainer/deploy"
 	"rivulet/trainer/tables"
 )
 
@@ -16,6 +17,7 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		t.Run(name, func(t *testing.T) {
 			o := stagedOptions()
+			o.Evidence = true
 			_, out := stagedInMemory(t, name, d, o)
 			task, err := newTask(d, o)
 			expect.OK(t, err)
@@ -26,8 +28,8 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 			task.inputs = task.pre.Raw(task.original.X)
 			fitter, err := tables.NewFitter(inOrder(t, out, task.original.IDs), tables.MeetingWeights(task.original.Adj))
 			expect.OK(t, err)
-			for kind, got := range map[string]*infer.Tables{infer.PropagateLabels: model.Labels,
-				infer.PropagateErrors: model.Errors} {
+			for _, kind := range deploy.Kinds(true, true) {
+				got := model.Propagations[kind]
 				info := out.Bundle.Manifest.Models[0].Propagation[kind]
 				want, err := fitter.Fit(task.propagationOnT(kind, m, info.Alpha))
 				expect.OK(t, err)
@@ -42,7 +44,7 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 			for _, r := range out.Results {
 				measured[r.Setting+" "+r.Calibration]++
 			}
-			for _, key := range []string{"O->O lp", "O->O ep", "O->S lp", "O->S ep"} {
+			for _, key := range []string{"O->O lp", "O->O ep", "O->S lp", "O->S ep", "O->O le", "O->S le"} {
 				if measured[key] != len(modes) {
 					t.Errorf("%s was measured %d times, want %d: %v", key, measured[key], len(modes), measured)
 				}
@@ -88,10 +90,10 @@ func TestWithoutPropagation(t *testing.T) {
 	expect.OK(t, err)
 	for name, out := range map[string]*Outcome{"stages": staged, "usual": usual} {
 		m := out.Bundle.Models[0]
-		if m.Labels != nil || m.Errors != nil || len(out.Bundle.Manifest.Models[0].Propagation) > 0 {
+		if m.Propagations != nil || len(out.Bundle.Manifest.Models[0].Propagation) > 0 {
 			t.Errorf("%s: propagation %v", name, out.Bundle.Manifest.Models[0].Propagation)
 		}
-		if was, err := Inherit(&out.Bundle.Manifest, nil); err != nil || was.Propagate {
+		if was, err := Inherit(&out.Bundle.Manifest, nil); err != nil || was.Propagate || was.Evidence {
 			t.Errorf("%s: the next run propagates: %v", name, err)
 		}
 	}

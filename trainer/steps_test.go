@@ -108,7 +108,7 @@ func recipeOf(t *testing.T, k *task) *recipe {
 
 func mustCalibrate(t *testing.T, k *task, p *deploy.Deployment) *deploy.Calibration {
 	t.Helper()
-	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, deploy.Kinds)
+	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, deploy.Kinds(true, true))
 	expect.OK(t, err)
 	return c
 }
@@ -127,17 +127,21 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
-		infer.PropagateLabels: infer.LabelSeeds(k.original.Labels, k.classes()),
-		infer.PropagateErrors: infer.ErrorSeeds(k.original.Labels, logits),
+		infer.PropagateLabels:   infer.LabelSeeds(k.original.Labels, k.classes()),
+		infer.PropagateErrors:   infer.ErrorSeeds(k.original.Labels, logits),
+		infer.PropagateEvidence: nil,
 	} {
 		best, worst := 0.0, 100.0
-		for _, alpha := range deploy.Alphas {
-			of, err := fitter.Fit(infer.PropagationTables(k.original.Adj, seeds, alpha))
+		for _, alpha := range deploy.Alphas[kind] {
+			onT := &infer.Tables{U: []*graph.Dense{infer.LabelSeeds(k.original.Labels, k.classes())}}
+			if seeds != nil {
+				onT = infer.PropagationTables(k.original.Adj, seeds, alpha)
+			}
+			of, err := fitter.Fit(onT)
 			expect.OK(t, err)
 			for _, gamma := range deploy.Gammas {
-				p := &infer.Predictor{Model: whole.Model.Frozen(onS, k.pre),
-					Propagation: infer.FrozenPropagation(of, alpha, kind == infer.PropagateLabels),
-					Calibration: infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}}
+				c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
+				p := &infer.Predictor{Model: whole.Model.Frozen(onS, k.pre), Propagation: c.Frozen(of), Calibration: c}
 				accuracy := eval.Run(p, support).Accuracy(support)
 				best, worst = max(best, accuracy), min(worst, accuracy)
 			}
@@ -157,7 +161,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		}
 	}
 	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.Model.Frozen(onS, k.pre)), support).Logits,
-		Labels: support.Labels}.Temperature(0)
+		Labels: support.Labels}.Temperature(infer.Calibration{})
 	if chosen.Temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.Temperature, want)
 	}
@@ -172,9 +176,13 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	b, err := k.bundle(t.Context(), r, nil, created, Silent{})
 	expect.OK(t, err)
 	model, info := b.Models[0], b.Manifest.Models[0]
-	if model.Labels != c.Kinds[infer.PropagateLabels].Spreading.Tables ||
-		model.Errors != c.Kinds[infer.PropagateErrors].Spreading.Tables || model.Tables != r.placed[0].Tables {
-		t.Error("tables are in each other's places")
+	if model.Tables != r.placed[0].Tables || len(model.Propagations) != 3 {
+		t.Errorf("tables are in each other's places, or of %d propagations", len(model.Propagations))
+	}
+	for kind, of := range model.Propagations {
+		if of != c.Kinds[kind].Spreading.Tables {
+			t.Errorf("%s has the tables of another", kind)
+		}
 	}
 	if info.Calibration.Temperature != c.Temperature || info.Calibration.Kind != c.Kind {
 		t.Errorf("calibration %+v, want %s at %v", info.Calibration, c.Kind, c.Temperature)

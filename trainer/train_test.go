@@ -115,8 +115,7 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	}{
 		{"S", b.Synthetic, out.Bundle.Synthetic}, {"M", b.Mapping, out.Bundle.Mapping},
 		{"tables", b.Models[0].Tables, out.Bundle.Models[0].Tables},
-		{"label tables", b.Models[0].Labels, out.Bundle.Models[0].Labels},
-		{"error tables", b.Models[0].Errors, out.Bundle.Models[0].Errors},
+		{"tables of propagation", b.Models[0].Propagations, out.Bundle.Models[0].Propagations},
 		{"preprocessing", b.Preprocess, out.Bundle.Preprocess}, {"metrics", b.Manifest.Metrics, out.Bundle.Manifest.Metrics},
 	} {
 		if diff := cmp.Diff(part.want, part.got); diff != "" {

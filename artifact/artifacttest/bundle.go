@@ -239,7 +239,7 @@ func Numbers(b *artifact.Bundle) *artifact.Bundle {
 	b.Manifest.Task = target.Number
 	for k := range b.Models {
 		of, info := &b.Models[k], &b.Manifest.Models[k]
-		of.Labels, of.Errors, info.Propagation, info.Calibration.Confidence = nil, nil, nil, baseline.Confidence{}
+		of.Propagations, info.Propagation, info.Calibration.Confidence = nil, nil, baseline.Confidence{}
 		for c := range b.Manifest.Data.Classes {
 			info.Radius = append(info.Radius, float64(c+1))
 		}
@@ -264,7 +264,7 @@ func Labels(b *artifact.Bundle) *artifact.Bundle {
 	clear(b.Synthetic.Labels)
 	for k := range b.Models {
 		of, info := &b.Models[k], &b.Manifest.Models[k]
-		of.Labels, of.Errors, info.Propagation, info.Calibration.Kind = nil, nil, nil, infer.PropagateNone
+		of.Propagations, info.Propagation, info.Calibration.Kind = nil, nil, infer.PropagateNone
 		info.Calibration.Confidence = Confidence()
 		for c := range b.Manifest.Data.Classes {
 			info.Temperatures = append(info.Temperatures, float32(c+1))
@@ -283,8 +283,9 @@ func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {
 	labels := b.Synthetic.Labels
 	return artifact.Model{
 		Name: sgc.Name(), Params: sgc.Params(), Tables: sgc.Tables(adj, ready),
-		Labels: infer.PropagationTables(adj, infer.LabelSeeds(labels, size.Classes), 0.1),
-		Errors: infer.PropagationTables(adj, infer.ErrorSeeds(labels, logits), 0.7),
+		Propagations: map[string]*infer.Tables{
+			infer.PropagateLabels: infer.PropagationTables(adj, infer.LabelSeeds(labels, size.Classes), 0.1),
+			infer.PropagateErrors: infer.PropagationTables(adj, infer.ErrorSeeds(labels, logits), 0.7)},
 	}
 }
 

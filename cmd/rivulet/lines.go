@@ -9,6 +9,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/infer/propagation"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
@@ -28,7 +29,7 @@ func newLineFlags(cmd *cobra.Command) *lineFlags {
 	flags.StringVar(&f.choice.Model, "model", "", "model to serve, one of the artifact's; empty: its default")
 	flags.StringVar(&f.choice.Attachment, "attachment", serving.Auto, "auto, frozen or joint")
 	flags.StringVar(&f.choice.Calibration, "calibration", serving.Auto,
-		"propagation after the model: auto, none, lp or ep")
+		"propagation after the model: "+propagation.Choices("auto"))
 	flags.StringVar(&f.cfg.Batch.Mode, "mode", f.cfg.Batch.Mode,
 		"node: each arrival on its own; graph: edges among the arrivals of a batch count too")
 	flags.IntVar(&f.cfg.Batch.Size, "batch", f.cfg.Batch.Size, "lines of a batch")

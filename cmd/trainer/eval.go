@@ -58,7 +58,7 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	f.data = dataFlags(flags)
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
 	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations,
-		"none, lp (label propagation) and ep (error propagation)")
+		"none, lp (label propagation), ep (error propagation) and le (label evidence)")
 	flags.StringSliceVar(&f.o.Attachments, "attachments", nil,
 		"attachments besides the one that each method is made for: joint, frozen")
 	flags.BoolVar(&f.o.Ablations, "ablations", false,
@@ -104,8 +104,8 @@ func evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval --data DIR",
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
-		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep} on the test\n" +
-			"nodes, over seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full\n" +
+		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep, le} on\n" +
+			"the test nodes, over seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full\n" +
 			"graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals\n" +
 			"without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds\n" +
 			"the classes of known neighbours, a byte a node.\n\n" +

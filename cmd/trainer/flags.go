@@ -64,9 +64,13 @@ const ownUsage = "a small model of an arrival's own features answers beside the 
 const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, " +
 	"and to soft labels (S->S labels); false: on S alone"
 
-// propagateUsage is the help of --propagate.
-const propagateUsage = "have validation choose label and error propagation (LP, EP), too; false leaves out their " +
-	"hops, on a large graph most of the work"
+// registerKinds registers the flags of the propagations among which validation chooses.
+func registerKinds(flags *pflag.FlagSet, o *trainer.Options) {
+	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, "have validation choose label and error propagation (LP, EP), "+
+		"too; false leaves out their hops, on a large graph most of the work")
+	flags.BoolVar(&o.Evidence, "label-evidence", o.Evidence,
+		"have validation choose label evidence (LE), too: the classes of an arrival's labelled neighbours beside the model")
+}
 
 // mapFlags are --map and --no-ids of a run that makes an artifact.
 type mapFlags struct {

@@ -115,7 +115,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
 		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
-	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, propagateUsage)
+	registerKinds(flags, o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
 	f.named = registerSchema(flags, o)
@@ -148,7 +148,7 @@ func having(has func(*architecture.Architecture) bool) string {
 
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
-	"ratio", "nodes", "entries", "batch", "coverage", "means", "propagate", "seed",
+	"ratio", "nodes", "entries", "batch", "coverage", "means", "propagate", "label-evidence", "seed",
 	"engine", "sums", "memory", "work", "spark", "spark-sql", "partitions"}
 
 func (f *importFlags) check(flags *pflag.FlagSet) error {

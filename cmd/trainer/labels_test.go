@@ -58,6 +58,7 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		"eval --prequential --data " + dir:                                              "evaluation in order",
 		"eval --missing-edges=0.5 --data " + dir:                                        "the study of missing edges",
 		"eval --calibrations lp --data " + dir:                                          "calibration lp",
+		"eval --calibrations le --data " + dir:                                          "calibration le",
 		"grow --data " + dir:                                                            "the study of growth",
 		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:    "importing weights",
 		"report --parts sparsity --out " + out + " --data " + dir:                       "a part of the report",

@@ -100,6 +100,7 @@ func refusedByPrograms(t *testing.T, task, dir string) {
 		"eval --prequential --data " + dir:                                                  "evaluation in order",
 		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
 		"eval --calibrations lp --data " + dir:                                              "calibration lp",
+		"eval --calibrations le --data " + dir:                                              "calibration le",
 		"grow --data " + dir:                                                                "the study of growth",
 		"import --weights nowhere --model sgc --out " + out + " --data " + dir:              "importing weights",
 		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:        "importing weights",

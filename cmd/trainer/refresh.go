@@ -134,7 +134,7 @@ func refreshCommand() *cobra.Command {
 	flags.BoolVar(&f.run.Representation, "representation", false,
 		"add the tables by which a frozen sgc publishes embeddings")
 	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
-	flags.BoolVar(&f.run.Propagate, "propagate", f.run.Propagate, propagateUsage)
+	registerKinds(flags, &f.run)
 	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
 	f.engine = newEngineFlags(flags).fits()
@@ -360,7 +360,8 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 		"entries": func() { o.Entries = said.Entries }, "preprocess": func() { o.Preprocess = said.Preprocess },
 		"coverage": func() { o.Coverage = said.Coverage }, "means": func() { o.Means = said.Means },
 		"propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map },
-		"seed": func() { o.Seed = said.Seed }, "ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 },
+		"label-evidence": func() { o.Evidence = said.Evidence },
+		"seed":           func() { o.Seed = said.Seed }, "ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 },
 		"nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
 	} {
 		if f.flags.Changed(name) && (name != "nodes" || dataflag.Own(f.flags)) {

@@ -87,7 +87,7 @@ func trainCommand() *cobra.Command {
 	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
 	flags.BoolVar(&o.Spread, "spread", o.Spread,
 		spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
-	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, propagateUsage)
+	registerKinds(flags, &o)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	flags.BoolVar(&table, "table", false, tableUsage)

@@ -68,7 +68,7 @@ func TestSettingsForClasses(t *testing.T) {
 func TestAdviceOfACheck(t *testing.T) {
 	b := artifacttest.Bundle(3, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
 	delete(b.Manifest.Models[0].Propagation, "ep")
-	b.Models[0].Errors = nil
+	delete(b.Models[0].Propagations, "ep")
 	if err := b.Seal(); err != nil {
 		t.Fatal(err)
 	}

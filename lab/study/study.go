@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
 	"rivulet/trainer"
@@ -26,7 +26,7 @@ type Options struct {
 	Nodes  []int
 	Ratios []float64
 	Seeds  []uint64 // at least one
-	// Calibrations are measured in every setting: none, lp and ep.
+	// Calibrations are measured in every setting: none, and kinds of propagation.
 	Calibrations []string
 	// Attachments are measured besides each method's own: joint, frozen.
 	Attachments []string
@@ -50,10 +50,9 @@ func (o *Options) Validate() error {
 	case len(o.Nodes) > 0 && len(o.Ratios) > 0:
 		return fmt.Errorf("both nodes %v and ratios %v are given, want one", o.Nodes, o.Ratios)
 	}
-	kinds := []string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors}
 	for k, kind := range o.Calibrations {
-		if !slices.Contains(kinds, kind) {
-			return fmt.Errorf("calibrations[%d] is %q, want none, lp or ep", k, kind)
+		if kind != propagation.None && !propagation.Known(kind) {
+			return fmt.Errorf("calibrations[%d] is %q, want %s", k, kind, propagation.Choices())
 		}
 	}
 	for k, a := range o.Attachments {

@@ -22,7 +22,7 @@ type Support struct {
 	Targets []*graph.Dense
 }
 
-// Accuracy returns the accuracy in percent of softmax(logits/τ) + γF.
+// Accuracy returns the accuracy in percent of the published probabilities.
 func (s Support) Accuracy(c infer.Calibration) float64 {
 	right, n := 0, 0
 	for b, p := range s.Probabilities(c) {
@@ -40,11 +40,14 @@ func (s Support) Accuracy(c infer.Calibration) float64 {
 // measured (docs/algorithm.md, section 6).
 func calibrating(i int) bool { return i%2 == 0 }
 
-// Temperature returns the τ of the smallest negative log-likelihood of the published probabilities on half of
-// the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
+// Temperature returns the τ with which a calibration has the smallest negative log-likelihood of the published
+// probabilities on half of the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
 // Networks", 2017).
-func (s Support) Temperature(gamma float32) float32 {
-	return leastTemperature(func(tau float32) float64 { return s.loss(infer.Calibration{Temperature: tau, Gamma: gamma}) })
+func (s Support) Temperature(c infer.Calibration) float32 {
+	return leastTemperature(func(tau float32) float64 {
+		c.Temperature = tau
+		return s.loss(c)
+	})
 }
 
 // leastTemperature returns the τ of the smallest loss.

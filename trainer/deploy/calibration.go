@@ -6,20 +6,32 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 )
 
 // Alphas and Gammas are the candidates for the hyperparameters of propagation, among which validation chooses
-// (docs/algorithm.md, section 6).
+// (docs/algorithm.md, section 6): α of each kind, and γ.
 var (
-	Alphas = []float32{.1, .3, .5, .7, .9}
+	Alphas = map[string][]float32{
+		infer.PropagateLabels:   {.1, .3, .5, .7, .9},
+		infer.PropagateErrors:   {.1, .3, .5, .7, .9},
+		infer.PropagateEvidence: {.03, .1, .3},
+	}
 	Gammas = []float32{0, .1, .25, .5, 1, 2}
 )
 
-// Kinds are the kinds of propagation among which validation chooses.
-var Kinds = []string{infer.PropagateLabels, infer.PropagateErrors}
+// Kinds are the propagations among which validation chooses: those of hops, and label evidence.
+func Kinds(hops, evidence bool) (names []string) {
+	for _, k := range propagation.Kinds {
+		if k.Hops() && hops || !k.Hops() && evidence {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
 
 // propagationGain is the accuracy in points that propagation must gain on the support nodes to be switched on: less
 // is within the noise of their number.
@@ -76,11 +88,8 @@ func (c *Calibration) calibrateTargets(answer *eval.Answer, support *eval.Set, c
 
 // Tables puts the tables of propagations into a model of an artifact.
 func (c *Calibration) Tables(m *artifact.Model) {
-	if p := c.Kinds[infer.PropagateLabels]; p != nil {
-		m.Labels = p.Spreading.Tables
-	}
-	if p := c.Kinds[infer.PropagateErrors]; p != nil {
-		m.Errors = p.Spreading.Tables
+	for kind, p := range c.Kinds {
+		m.SetPropagation(kind, p.Spreading.Tables)
 	}
 }
 
@@ -96,7 +105,7 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 		return out, out.calibrateTargets(answer, support, coverage)
 	}
 	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
-	out.Temperature = validation.Temperature(0)
+	out.Temperature = validation.Temperature(out.plain())
 	out.confidence = validation.Confidence(infer.Calibration{Temperature: out.Temperature}, coverage)
 	best := out.Validation + propagationGain
 	if p.Sweep == nil {
@@ -128,8 +137,8 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 		return nil, err
 	}
 	var best *Choice
-	swept := sweeper.Sweep(support.Batches, Alphas)
-	for k, alpha := range Alphas {
+	swept := sweeper.Sweep(support.Batches, Alphas[kind])
+	for k, alpha := range Alphas[kind] {
 		for _, gamma := range Gammas {
 			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
 			accuracy := calibrate.Support{Logits: answer.Logits, F: swept[k], Labels: support.Labels}.Accuracy(c)
@@ -147,7 +156,7 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 	for _, b := range support.Batches {
 		validation.F = append(validation.F, run.Propagate(b)) // as it is served, which differs from the sweep's by rounding
 	}
-	best.Info.Temperature = validation.Temperature(best.Info.Gamma)
+	best.Info.Temperature = validation.Temperature(best.Calibration(kind))
 	best.Info.Confidence = validation.Confidence(best.Calibration(kind), coverage)
 	return best, nil
 }
@@ -155,8 +164,8 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 // CalibrationOf returns the calibration that an artifact of classes describes.
 func CalibrationOf(info artifact.ModelInfo, m artifact.Model) *Calibration {
 	c := &Calibration{Kind: info.Calibration.Kind, Temperature: info.Calibration.Temperature, Kinds: map[string]*Choice{}}
-	for kind, t := range map[string]*infer.Tables{infer.PropagateLabels: m.Labels, infer.PropagateErrors: m.Errors} {
-		if p, ok := info.Propagation[kind]; ok && t != nil {
+	for kind, t := range m.Propagations {
+		if p, ok := info.Propagation[kind]; ok {
 			c.Kinds[kind] = &Choice{Info: p, Spreading: FrozenPropagation(kind, t, p.Alpha)}
 		}
 	}

@@ -1,12 +1,14 @@
 // Package deploy puts a model onto the graph that arrivals attach to, calibrates it there on the support nodes, and
 // measures what it costs.
 //
-//	deploy.go       a model on T or S, joint or frozen, with label or error propagation
+//	deploy.go       a model on T or S, joint or frozen, with label or error propagation, or label evidence
 //	calibration.go  the choices of validation: temperature, propagation, confidence
 //	row.go          a row of the results before it is measured; its costs
 package deploy
 
 import (
+	"slices"
+
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -33,7 +35,7 @@ type Deployment struct {
 	Pass func() infer.Deployment
 	// Near is the same over the two-hop neighbourhood of a batch, where a model reaches no further; nil on S.
 	Near func() infer.Deployment
-	// Spread prepares label or error propagation at one α; nil of rivals, which have none.
+	// Spread prepares a propagation at one α; nil of rivals, which have none.
 	Spread func(kind string, alpha float32) (*Propagation, error)
 	// Sweep prepares it at all α at once, for d, the deployed model.
 	Sweep func(kind string, d infer.Deployment) (infer.Sweeper, error)
@@ -41,7 +43,7 @@ type Deployment struct {
 
 // Propagation is a propagation before it is deployed.
 type Propagation struct {
-	Tables *infer.Tables // nil: joint
+	Tables *infer.Tables // nil: it runs on the graph
 	build  func(d infer.Deployment) infer.Propagation
 }
 
@@ -92,6 +94,8 @@ type Graph struct {
 	Classes    int
 	Preprocess *preprocess.Parameters
 	Features   graph.Features // any raw features that models read
+	// Evidence returns S's table of label evidence; nil of T, whose labels are the evidence.
+	Evidence func() (*infer.Tables, error)
 }
 
 // Logits returns the logits of the graph's own nodes, without arrivals.
@@ -100,12 +104,21 @@ func (g *Graph) Logits(m infer.Model) *graph.Dense {
 	return m.Joint(g.Adj, g.X, g.Preprocess).(infer.NodeLogits).GraphLogits(none)
 }
 
-// Seeds returns F0 of a kind of propagation on the graph.
+// Seeds returns F0 of a kind of propagation on the graph; for label evidence, its table.
 func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
-	if kind == infer.PropagateLabels {
-		return infer.LabelSeeds(g.Labels, g.Classes)
+	if kind == infer.PropagateErrors {
+		return infer.ErrorSeeds(g.Labels, g.Logits(m))
 	}
-	return infer.ErrorSeeds(g.Labels, g.Logits(m))
+	return infer.LabelSeeds(g.Labels, g.Classes)
+}
+
+// Tables returns the graph's own frozen tables of a kind of propagation. Label evidence has the same for each bin.
+func (g *Graph) Tables(kind string, m infer.Model, alpha float32, bins *graph.Bins) *infer.Tables {
+	seeds := g.Seeds(kind, m)
+	if kind == infer.PropagateEvidence {
+		return infer.Below(slices.Repeat([]*infer.Tables{{U: []*graph.Dense{seeds}}}, bins.Len())...)
+	}
+	return infer.PropagationTables(g.Adj, seeds, alpha, bins.Weights()...)
 }
 
 // Joint returns a model on the graph with the arrivals in it.
@@ -113,13 +126,33 @@ func (g *Graph) Joint(m infer.Model) *Deployment {
 	return &Deployment{Model: m, Attachment: artifact.AttachJoint,
 		Build: func() infer.Deployment { return copyModel(m).Joint(g.Adj.Clone(), g.X, g.Preprocess) },
 		Spread: func(kind string, alpha float32) (*Propagation, error) {
+			if kind == infer.PropagateEvidence {
+				table, err := g.evidence()
+				return FrozenPropagation(kind, table, alpha), err
+			}
 			return &Propagation{build: func(d infer.Deployment) infer.Propagation {
 				return jointPropagation(kind, g.Adj.Clone(), g.Labels, g.Classes, d, alpha)
 			}}, nil
 		},
 		Sweep: func(kind string, d infer.Deployment) (infer.Sweeper, error) {
+			if kind == infer.PropagateEvidence {
+				table, err := g.evidence()
+				return infer.FrozenSweep(kind, table), err
+			}
 			return jointPropagation(kind, g.Adj, g.Labels, g.Classes, d, 1), nil
 		}}
+}
+
+// evidence returns the table of label evidence on the graph.
+func (g *Graph) evidence() (*infer.Tables, error) {
+	if g.Evidence == nil {
+		return g.Tables(infer.PropagateEvidence, nil, 0, nil), nil
+	}
+	all, err := g.Evidence()
+	if err != nil {
+		return nil, err
+	}
+	return all.Rows(0, g.Adj.Rows), nil // each bin has the same
 }
 
 // Whole is Joint on T, which may also keep nothing between batches, or read only the neighbourhood of a batch.
@@ -149,14 +182,14 @@ func Frozen(m infer.Model, tables *infer.Tables, pre *preprocess.Parameters,
 		},
 		Sweep: func(kind string, _ infer.Deployment) (infer.Sweeper, error) {
 			hops, err := propagation(kind, 1)
-			return infer.FrozenSweep(hops, kind == infer.PropagateLabels), err
+			return infer.FrozenSweep(kind, hops), err
 		}}
 }
 
 // FrozenPropagation is propagation on tables of T or S.
 func FrozenPropagation(kind string, tables *infer.Tables, alpha float32) *Propagation {
 	return &Propagation{Tables: tables, build: func(infer.Deployment) infer.Propagation {
-		return infer.FrozenPropagation(tables, alpha, kind == infer.PropagateLabels)
+		return infer.Calibration{Kind: kind, Alpha: alpha}.Frozen(tables)
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
@@ -32,9 +33,9 @@ func Rows(d Row, c *Calibration) []Row {
 	served := d.Served
 	d.Served = served && c.Kind == infer.PropagateNone
 	out := []Row{d}
-	for _, kind := range Kinds {
-		if p := c.Kinds[kind]; p != nil {
-			d.Calibration, d.Spreading, d.Served = p.Calibration(kind), p.Spreading, served && c.Kind == kind
+	for _, kind := range propagation.Kinds {
+		if p := c.Kinds[kind.Name]; p != nil {
+			d.Calibration, d.Spreading, d.Served = p.Calibration(kind.Name), p.Spreading, served && c.Kind == kind.Name
 			out = append(out, d)
 		}
 	}
@@ -101,7 +102,7 @@ func Uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*gra
 	return eval.Run(&before, set).Probabilities
 }
 
-// alonePropagation is label or error propagation without the model.
+// alonePropagation is a propagation without the model.
 type alonePropagation struct{ infer.Propagation }
 
 // Predict returns F, n×C, twice.

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/features"
 	"rivulet/trainer/stage"
 	"rivulet/trainer/stage/partition"
@@ -154,6 +155,7 @@ type Frozen struct {
 	models         []infer.Model
 	tables, errors []*infer.Tables // per model: its own tables, and error propagation's
 	labels         *infer.Tables   // of label propagation
+	Evidence       *infer.Tables   // the table of label evidence; nil: it is not wanted
 }
 
 // NewFrozen returns tables of S of some models.
@@ -164,10 +166,13 @@ func NewFrozen(models []infer.Model, onS []*infer.Tables) *Frozen {
 // Tables returns a model's tables.
 func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.Index(f.models, m)] }
 
-// Propagation returns the tables of label or error propagation of a model at one α.
+// Propagation returns the tables of a kind of propagation of a model at one α.
 func (f *Frozen) Propagation(kind string, m infer.Model, alpha float32) *infer.Tables {
 	hops := f.labels
-	if kind == infer.PropagateErrors {
+	switch kind {
+	case infer.PropagateEvidence:
+		return f.Evidence
+	case infer.PropagateErrors:
 		hops = f.errors[slices.Index(f.models, m)]
 	}
 	if alpha == 1 {
@@ -227,7 +232,7 @@ func (t *Tables) Propagate(ctx context.Context, onS *Frozen, fit func(*graph.Den
 			return err
 		}
 		onS.addHop(rows, classes)
-		if hop+1 == infer.PropagationSteps {
+		if hop+1 == propagation.Steps {
 			return nil
 		}
 		made, err = stage.Hop(ctx, t.engine, stage.NewSpec(solved.StageSpread, o, nil, 1),

@@ -5,6 +5,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/product"
 )
 
@@ -44,7 +45,7 @@ func firstRows(m *graph.Dense, n int) *graph.Dense {
 func OfGraph(adj *graph.CSR, f0 *graph.Dense, alpha float32) *infer.Tables {
 	hat, inv := graph.Normalised(adj), graph.InvSqrt(adj.RowSums(), 1)
 	out, f := &infer.Tables{}, f0
-	for range infer.PropagationSteps {
+	for range propagation.Steps {
 		table := graph.NewDense(f.Rows, f.Cols)
 		for j := range f.Rows {
 			graph.Axpy(table.Row(j), inv[j], f.Row(j))

@@ -37,7 +37,7 @@ class Predictions:
     ids: list[str]
     class_names: list[str]
     probabilities: Floats
-    """n×C, after temperature and label or error propagation."""
+    """n×C, after temperature and propagation."""
     logits: Floats
     """n×C, the model's raw output, with what own features add."""
     known_neighbours: NDArray[np.int64]
@@ -170,7 +170,7 @@ class Predictor:
     """An artifact's model with its calibration, as a consumer serves it: frozen attachment, node batches."""
 
     def __init__(self, artifact: Artifact, model: str | None = None, calibration: str = "auto") -> None:
-        """Choose a model of the artifact (None: its default) and a propagation: auto, none, lp or ep.
+        """Choose a model of the artifact (None: its default) and a propagation: auto, none, lp, ep or le.
 
         Raises ArtifactError if the artifact does not have them, or not for frozen attachment.
         """
@@ -202,7 +202,8 @@ class Predictor:
         parameters = info.get("propagation", {}).get(kind)
         if parameters is None:
             raise ValueError(f"calibration {kind!r} is none of the model's")
-        self._propagation = _frozen.Tables(tensors, f"{kind}.", False, _frozen.PROPAGATION_STEPS)
+        steps = 1 if kind == "le" else _frozen.PROPAGATION_STEPS
+        self._propagation = _frozen.Tables(tensors, f"{kind}.", False, steps)
         self._temperature, self._alpha, self._gamma = (
             float(np.float32(parameters[name])) for name in ("temperature", "alpha", "gamma")
         )
@@ -301,10 +302,14 @@ class Predictor:
         logits = self._network.logits(batch)
         if self._exponents is not None and self.artifact.own is not None:
             logits = logits + self._exponent(counts)[:, None] * self.artifact.own.logits(batch.project)
-        probabilities = _frozen.softmax(logits, self._temperature)
-        if self._propagation is not None:
-            f = _frozen.propagate(self._propagation, self._alpha, batch, self.calibration == "lp")
-            probabilities = _frozen.normalised(_frozen.relu(probabilities + self._gamma * f))
+        if self._propagation is not None and self.calibration == "le":
+            f = _frozen.label_evidence(self._propagation, self._alpha, batch)
+            probabilities = _frozen.softmax(logits + self._gamma * f, self._temperature)
+        else:
+            probabilities = _frozen.softmax(logits, self._temperature)
+            if self._propagation is not None:
+                f = _frozen.propagate(self._propagation, self._alpha, batch, self.calibration == "lp")
+                probabilities = _frozen.normalised(_frozen.relu(probabilities + self._gamma * f))
         return Predictions(
             [arrival.id for arrival in arrivals],
             self.artifact.classes,
