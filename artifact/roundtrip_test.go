@@ -231,8 +231,8 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(float64(bundle.Manifest.Files["mapping.safetensors"].Bytes)/44_625, "B/row")
 }
 
-// Label evidence has one table of a model, frozen or joint, and is read as it was written. An artifact without it has no
-// byte of it.
+// Label evidence has one table of a model, frozen or joint, and is read as it was written. An artifact without it has
+// no byte of it.
 func TestLabelEvidenceIsWrittenAndRead(t *testing.T) {
 	for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
 		b := artifacttest.Bundle(5, artifacttest.Size{})

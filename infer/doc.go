@@ -18,7 +18,7 @@
 // graph batch, ã makes an [attach.Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on
 // tables) gives logits, starting with a [preprocess.Projection] (preprocessing and the first weights in one step); its
 // [perceptron.Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is
-// one, spreads labels (LP) or errors (EP), or counts labels of neighbours (LE); its [Calibration] makes probabilities of
+// one, spreads labels (LP) or errors (EP), or counts neighbours' labels (LE); its [Calibration] makes probabilities of
 // both. Nothing on the path is changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint

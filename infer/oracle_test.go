@@ -90,8 +90,8 @@ func largest(m reference.Matrix) float64 {
 	return out
 }
 
-// Label evidence on T counts an arrival's neighbours one by one, and on S reads the table of T's labels through M. Edges
-// among the arrivals of a graph batch change no bit of it, and the published product is the oracle's.
+// Label evidence on T counts an arrival's neighbours one by one, and on S reads the table of T's labels through M.
+// Edges among the arrivals of a graph batch change no bit of it, and the published product is the oracle's.
 func TestSection6LabelEvidenceAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -104,7 +104,8 @@ func TestSection6LabelEvidenceAgainstOracle(t *testing.T) {
 			want := LabelEvidence(exact.U[0], w.oracle(side, false), alpha)
 			near(t, side+" evidence", alone, want, oracleTol)
 			sameBits(t, side+" graph batch", p.Propagate(w.batch(side, true)).Data, alone.Data)
-			swept := infer.FrozenSweep(c.Kind, tables(exact)).Sweep([]*attach.Batch{w.batch(side, false)}, []float32{0.3, alpha})
+			batches := []*attach.Batch{w.batch(side, false)}
+			swept := infer.FrozenSweep(c.Kind, tables(exact)).Sweep(batches, []float32{0.3, alpha})
 			sameBits(t, side+" sweep", swept[1][0].Data, alone.Data)
 			if alone.Rows > 0 { // beside any logits
 				logits := reference.At(alone.Rows, alone.Cols, func(i, k int) float64 { return float64(i%3-k) / 2 })

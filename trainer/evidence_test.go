@@ -66,7 +66,7 @@ func TestSection6LabelEvidenceIsChosenWhereItGains(t *testing.T) {
 	}
 }
 
-// Label evidence is measured wherever arrivals attach: on T and on S, joint and frozen, and where S is a graph of its own.
+// Label evidence is measured wherever arrivals attach: on T and on S, joint and frozen.
 func TestLabelEvidenceInEverySetting(t *testing.T) {
 	d := small(t, generate.BagOfWords)
 	s, err := NewSeries(d, options(12), Silent{})

@@ -104,11 +104,11 @@ func evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval --data DIR",
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
-		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep, le} on\n" +
-			"the test nodes, over seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed over the full\n" +
-			"graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a node. Rivals\n" +
-			"without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model, evidence adds\n" +
-			"the classes of known neighbours, a byte a node.\n\n" +
+		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep, le}\n" +
+			"on the test nodes, over seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed\n" +
+			"over the full graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a\n" +
+			"node. Rivals without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model,\n" +
+			"evidence adds the classes of known neighbours, a byte a node.\n\n" +
 			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T\n" +
 			"and S as they were, with growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
 			"With --missing-edges test nodes lose shares of their edges.\n\n" +

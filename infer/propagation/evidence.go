@@ -15,8 +15,8 @@ import (
 //
 // h counts the neighbours of each class. On S it is (aM)·U', which is about as large. α is the count that every class
 // begins with (additive smoothing), so that F is −log C for an arrival without labelled neighbours, and speaks for no
-// class. Edges among the arrivals of a graph batch lead to nodes without labels and are not read. The model's logits and
-// γF are added: p ∝ p_model · e^γF, a product of experts. The bits are the same on every processor.
+// class. Edges among the arrivals of a graph batch lead to nodes without labels and are not read. The model's logits
+// and γF are added: p ∝ p_model · e^γF, a product of experts. The bits are the same on every processor.
 type LabelEvidence struct {
 	table *graph.Dense // U, m×C
 	alpha float32

@@ -41,8 +41,8 @@ func (s Support) Accuracy(c infer.Calibration) float64 {
 func calibrating(i int) bool { return i%2 == 0 }
 
 // Temperature returns the τ with which a calibration has the smallest negative log-likelihood of the published
-// probabilities on half of the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On Calibration of Modern Neural
-// Networks", 2017).
+// probabilities on half of the support nodes, by golden section on log τ between 1/20 and 20 (Guo et al., "On
+// Calibration of Modern Neural Networks", 2017).
 func (s Support) Temperature(c infer.Calibration) float32 {
 	return leastTemperature(func(tau float32) float64 {
 		c.Temperature = tau

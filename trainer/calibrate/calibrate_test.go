@@ -36,7 +36,8 @@ func drawn(tau float64, batches, n, classes int) (logits []*graph.Dense, labels 
 func TestSection6TemperatureIsFound(t *testing.T) {
 	for _, tau := range []float64{0.3, 1, 4} {
 		logits, labels := drawn(tau, 4, 2000, 5)
-		if got := float64((Support{Logits: logits, Labels: labels}).Temperature(infer.Calibration{})); math.Abs(got/tau-1) > 0.1 {
+		got := float64(Support{Logits: logits, Labels: labels}.Temperature(infer.Calibration{}))
+		if math.Abs(got/tau-1) > 0.1 {
 			t.Errorf("τ = %v, drawn at %v", got, tau)
 		}
 	}
@@ -66,7 +67,8 @@ func TestSection6TemperatureOfTheMixture(t *testing.T) {
 	if math.Abs(float64(mixed/plain)-1) < 0.02 {
 		t.Errorf("τ = %v with F, %v without: is F in it?", mixed, plain)
 	}
-	if same := (Support{Logits: logits, F: f, Labels: labels}).Temperature(infer.Calibration{}); math.Abs(float64(same/plain)-1) > 1e-2 {
+	same := Support{Logits: logits, F: f, Labels: labels}.Temperature(infer.Calibration{})
+	if math.Abs(float64(same/plain)-1) > 1e-2 {
 		t.Errorf("τ = %v with γ = 0, %v without F", same, plain)
 	}
 }

@@ -332,7 +332,8 @@ def propagate(tables: Tables, alpha: float, batch: Attached, normalise: bool) ->
 def label_evidence(tables: Tables, alpha: float, batch: Attached) -> Floats:
     """Return F of label evidence: log((h + α) / (Σh + Cα)), h = max(0, r·table)."""
     counts = relu(tables.read(batch.r)[0])
-    return np.log((counts + alpha) / (counts.sum(axis=1, keepdims=True) + counts.shape[1] * alpha))
+    every = counts.sum(axis=1, keepdims=True) + counts.shape[1] * alpha
+    return np.asarray(np.log((counts + alpha) / every))
 
 
 def normalised(rows: Floats) -> Floats:
