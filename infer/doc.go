@@ -96,8 +96,7 @@
 //	perceptron        a package: answers by an arrival's own features alone, beside a model's
 //	propagation       a package: the kinds of propagation, and label evidence
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
-//	recurrence.go     a model's hops on a graph, for any part of its nodes: Enter, Step, Close; and the loop over them
-//	                  that makes tables of a graph in memory
+//	recurrence.go     a model's hops for any part of a graph's nodes: Enter, Step, Close; tables of a graph in memory
 //	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
 //	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint
 //	inception.go      hops with a layer of their own (sign): tables, frozen, an arrival's own, joint

@@ -22,9 +22,8 @@ type Predictor struct {
 // the batch's memory. A calibration that names a propagation without one to run, or the reverse, is a programming error
 // and panics.
 func (p *Predictor) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) {
-	kind := p.Calibration.Kind
-	if propagation.Known(kind) != (p.Propagation != nil) {
-		panic(fmt.Sprintf("infer: calibration %q with propagation %T", kind, p.Propagation))
+	if propagation.Known(p.Calibration.Kind) != (p.Propagation != nil) {
+		panic(fmt.Sprintf("infer: calibration %q with propagation %T", p.Calibration.Kind, p.Propagation))
 	}
 	logits = p.Model.Logits(b)
 	p.Expert.Add(logits, b)
