@@ -36,7 +36,8 @@ var trainerFiles = []string{mappingFile, meansFile, spreadFile}
 // modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
 
-// Prefixes of a model's tables among its tensors, beside those of [propagation.Kinds]; every other name is a weight's.
+// A tensor of a model's file belongs to a table if its name begins with one of these prefixes or with the one of a kind
+// of propagation ([propagation.Kind.Prefix]). Every other tensor is a weight.
 const (
 	tablesPrefix   = "tables."
 	featuresPrefix = "features."

@@ -354,8 +354,8 @@ func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.M
 	return nil
 }
 
-// deployTables builds a propagation that reads its tables of S. Joint attachment reads those of one bin, as every bin
-// has the same table of label evidence.
+// deployTables builds a propagation that reads its tables of S. In joint attachment that is label evidence alone, and
+// the first bin's table is read: all bins have the same.
 func (v *Version) deployTables(made *artifact.Model) error {
 	c := v.predictor.Calibration
 	if c.Kind == infer.PropagateNone {

@@ -75,7 +75,7 @@ type Options struct {
 	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
 	// S without T; for methods with clusters.
 	Means bool
-	// Propagate makes validation choose label and error propagation, too, Evidence label evidence; else there are none.
+	// Propagate has validation try label and error propagation, Evidence label evidence; what is not tried has no tables.
 	Propagate, Evidence bool
 	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
 	// (docs/algorithm.md, section 11).

@@ -352,8 +352,8 @@ func (p projected) Project(w *graph.Dense) *graph.Dense {
 	return all.Take(p.nodes)
 }
 
-// besideJoined returns how many percent of the classes of nodes by T's tables of a model differ from those of a graph
-// that each node is joined to alone, and the accuracies of both.
+// besideJoined predicts nodes in two ways: by a model's tables of T (frozen), and by joining each node alone to T
+// (joined). It returns both accuracies, and the percentage of nodes whose class differs.
 func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, nodes []int32) (differ, frozen,
 	joined float64) {
 	t.Helper()

@@ -6,6 +6,7 @@
 //	RIVULET_TEST_AXE      axe.min.js of axe-core; without it what that finds is not tested
 //	RIVULET_TEST_DATA     a data set for the demo; empty: its generated graph
 //	RIVULET_TEST_SHOTS    a directory to which pictures of all views are written
-//	RIVULET_TEST_DASHBOARDS a directory with what tools/dashboards draws, for pictures of it; make dashboards sets it
+//	RIVULET_TEST_DASHBOARDS
+//	                      the directory with the page of tools/dashboards, for pictures of it; make dashboards sets it
 //	RIVULET_TEST_MINUTES  how long the heaps of page and browser are watched; empty: not at all
 package browser

@@ -46,8 +46,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestPicturesOfDashboards writes pictures of what tools/dashboards draws: no title is cut off, no legend shows the
-// name of a label in place of its value, and each panel has a drawing or says that there are no data.
+// TestPicturesOfDashboards takes pictures of the two dashboards that tools/dashboards draws. It fails if a title is cut
+// off, if a legend shows {{label}} in place of a value, and if a panel has neither a chart nor the words "No data".
 func TestPicturesOfDashboards(t *testing.T) {
 	dir, to := os.Getenv("RIVULET_TEST_DASHBOARDS"), os.Getenv("RIVULET_TEST_SHOTS")
 	if dir == "" || to == "" {

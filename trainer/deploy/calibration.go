@@ -23,7 +23,8 @@ var (
 	Gammas = []float32{0, .1, .25, .5, 1, 2}
 )
 
-// Kinds are the propagations among which validation chooses: those of hops, and label evidence.
+// Kinds returns the propagations among which validation chooses: with hops label and error propagation, with evidence
+// label evidence.
 func Kinds(hops, evidence bool) (names []string) {
 	for _, k := range propagation.Kinds {
 		if k.Hops() && hops || !k.Hops() && evidence {

@@ -79,8 +79,9 @@ func (c *revisions) String() string {
 		c.again, c.unsure)
 }
 
-// judgeRevisions compares the revisions that were read with those of the log. Wherever the partition was idle, the last
-// one has all edges. At least once, some may be read again, up to most; exactly once, only those of records that were.
+// judgeRevisions compares the revisions that were read with the revisions by the log. One prediction of an arrival has
+// all of its edges, if its partition was idle. A revision is read once; with delivery at least once up to most of them
+// may be read more often, and so may those of a record that was itself read again (edges.Revisions.Again).
 func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revisions, violations []string) {
 	violated := func(of answerKey, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: revision %d of %v %s", s.Kind, of.number, of.at,
