@@ -17,6 +17,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 )
 
@@ -248,8 +249,8 @@ func TestLabelEvidenceIsWrittenAndRead(t *testing.T) {
 		for k := range table.Data {
 			table.Data[k] = float32(k) / 7
 		}
-		m.Propagation[infer.PropagateEvidence] = artifact.PropagationInfo{Alpha: 0.03, Gamma: 0.25, Temperature: 1.25}
-		b.Models[0].SetPropagation(infer.PropagateEvidence, &infer.Tables{U: []*graph.Dense{table}})
+		m.Propagation[propagation.Evidence] = artifact.PropagationInfo{Alpha: 0.03, Gamma: 0.25, Temperature: 1.25}
+		b.Models[0].SetPropagation(propagation.Evidence, &infer.Tables{U: []*graph.Dense{table}})
 		read, _, served := roundTrip(t, b)
 		for _, got := range []*artifact.Bundle{read, served} {
 			expect.Same(t, b.Models[0].Propagations, got.Models[0].Propagations, "%s: tables", attachment)

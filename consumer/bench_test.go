@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -62,7 +63,7 @@ func newBenchVersion() *benchVersion {
 	tables := &infer.Tables{U: []*graph.Dense{dense(benchSynthetic, benchClasses), dense(benchSynthetic, benchClasses)},
 		C: dense(benchSynthetic, 1)}
 	v := &benchVersion{predictor: infer.Predictor{Model: sgc.Frozen(tables, pre),
-		Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
+		Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}},
 		rows: make(map[string]attach.Row, benchNodes)}
 	for i := range benchClasses {
 		v.classes = append(v.classes, fmt.Sprintf("class-%d", i))

@@ -20,6 +20,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/test/expect"
@@ -55,7 +56,7 @@ func newTestVersion(id string) *testVersion {
 	return &testVersion{
 		id: id, features: 4,
 		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, preprocess.Ready(x)), pre),
-			Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}},
+			Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}},
 		embedder: sgc.FrozenFeatures(sgc.FeatureTables(adj, preprocess.Ready(x)), pre),
 		rows: map[string]attach.Row{
 			"t0":    {Known: true, Cols: []int32{0}, Vals: []float32{1}},

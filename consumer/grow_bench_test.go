@@ -22,7 +22,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event/json"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
@@ -71,7 +71,7 @@ func newGrowthBench(b *testing.B) *growthBench {
 		w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: g.prefix, Consumer: strconv.FormatBool(on),
 			CacheBytes: 256 << 20,
 			Clock:      SystemClock{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-			Serve: serving.Options{Calibration: infer.PropagateNone,
+			Serve: serving.Options{Calibration: propagation.None,
 				Growth: serving.GrowthOptions{On: on, TTL: time.Hour, MaxRows: 1_000_000}}})
 		expect.OK(b, err)
 		expect.OK(b, w.Load(b.Context()))

@@ -82,7 +82,7 @@ func flickr(n int) (*attach.Batch, *infer.Predictor) {
 	return b, &infer.Predictor{
 		Model:       m.Frozen(&infer.Tables{U: []*graph.Dense{u0, u1}, C: c}, pre),
 		Propagation: infer.FrozenPropagation(labels, 0.9, true),
-		Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.5, Temperature: 1},
+		Calibration: infer.Calibration{Kind: propagation.Labels, Alpha: 0.9, Gamma: 0.5, Temperature: 1},
 	}
 }
 
@@ -243,7 +243,7 @@ func BenchmarkPredict(b *testing.B) {
 	for _, n := range batchSizes {
 		batch, p := flickr(n)
 		rows := arrivalRows(rand.New(rand.NewPCG(1, 0)), n)
-		plain := &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+		plain := &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1}}
 		for _, p := range []*infer.Predictor{plain, p} {
 			b.Run(fmt.Sprintf("%s/batch=%d", p.Calibration.Kind, n), func(b *testing.B) {
 				b.ReportAllocs()
@@ -303,7 +303,7 @@ func benchReddit(b *testing.B, n int) {
 		Model: m.Frozen(&infer.Tables{U: []*graph.Dense{randomDense(rng, synthetic, classes),
 			randomDense(rng, synthetic, classes)},
 			C: randomDense(rng, synthetic, 1)}, pre),
-		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1},
+		Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1},
 	}
 	mapping := &graph.CSR{Rows: original, Cols: synthetic, RowPtr: []int{0}}
 	for range original {

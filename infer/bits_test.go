@@ -12,6 +12,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 )
 
@@ -44,7 +45,7 @@ func TestBitsOfPredictionsStay(t *testing.T) {
 						b.X = graph.Features{Sparse: sparse(raw, len(raw), raw.Cols())}
 					}
 					p := infer.Predictor{Model: deployments[attachment],
-						Calibration: infer.Calibration{Temperature: 1.5, Kind: infer.PropagateNone}}
+						Calibration: infer.Calibration{Temperature: 1.5, Kind: propagation.None}}
 					logits, probabilities := p.Predict(b)
 					fmt.Fprintf(&out, "%s %s %s %s logits%s\n", name, attachment, kind, form, hex(logits.Data))
 					fmt.Fprintf(&out, "%s %s %s %s probabilities%s\n", name, attachment, kind, form, hex(probabilities.Data))

@@ -43,14 +43,6 @@ func softmax(dst, logits []float32, temperature float32, portable bool) {
 	}
 }
 
-// Kinds of propagation that a calibration names.
-const (
-	PropagateNone     = propagation.None
-	PropagateLabels   = propagation.Labels
-	PropagateErrors   = propagation.Errors
-	PropagateEvidence = propagation.Evidence
-)
-
 // Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Other tasks than
 // classes have no propagation: numbers and embeddings stay as they are, and each label has the sigmoid of its logit.
 type Calibration struct {
@@ -68,7 +60,7 @@ func (c Calibration) Validate() error {
 	switch {
 	case !(c.Temperature > 0) || math.IsInf(float64(c.Temperature), 0):
 		return fmt.Errorf("calibration.temperature is %v, want a positive number", c.Temperature)
-	case c.Kind == PropagateNone:
+	case c.Kind == propagation.None:
 		return nil
 	case !propagation.Known(c.Kind):
 		return fmt.Errorf("calibration.kind is %q, want %s", c.Kind, propagation.Choices())
@@ -120,7 +112,7 @@ func (p *calibrationBatch) Rows(lo, hi int) {
 		case p.Task == target.Labels:
 			p.labels(row, p.logits.Row(i))
 			continue
-		case p.Kind == PropagateEvidence: // a product of probabilities, of which the temperature is
+		case p.Kind == propagation.Evidence: // a product of experts: τ divides its logits
 			copy(row, p.logits.Row(i))
 			graph.Axpy(row, p.Gamma, p.f.Row(i))
 			Softmax(row, row, p.Temperature)

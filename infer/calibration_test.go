@@ -9,6 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 var (
@@ -28,22 +29,22 @@ func wantError(t *testing.T, err error, want string) {
 }
 
 func TestCalibrationValidate(t *testing.T) {
-	good := infer.Calibration{Temperature: 1.5, Kind: infer.PropagateErrors, Alpha: 0.5, Gamma: 0}
+	good := infer.Calibration{Temperature: 1.5, Kind: propagation.Errors, Alpha: 0.5, Gamma: 0}
 	for name, tc := range map[string]struct {
 		change func(c *infer.Calibration)
 		want   string
 	}{
 		"good":                  {func(*infer.Calibration) {}, ""},
-		"none ignores the rest": {func(c *infer.Calibration) { c.Kind, c.Alpha, c.Gamma = infer.PropagateNone, 9, -1 }, ""},
-		"labels":                {func(c *infer.Calibration) { c.Kind = infer.PropagateLabels }, ""},
-		"evidence":              {func(c *infer.Calibration) { c.Kind = infer.PropagateEvidence }, ""},
+		"none ignores the rest": {func(c *infer.Calibration) { c.Kind, c.Alpha, c.Gamma = propagation.None, 9, -1 }, ""},
+		"labels":                {func(c *infer.Calibration) { c.Kind = propagation.Labels }, ""},
+		"evidence":              {func(c *infer.Calibration) { c.Kind = propagation.Evidence }, ""},
 		"no kind": {func(c *infer.Calibration) {
 			c.Kind = ""
 		}, `calibration.kind is "", want none, lp, ep or le`},
 		"kind":             {func(c *infer.Calibration) { c.Kind = "mc" }, `calibration.kind is "mc"`},
 		"zero temperature": {func(c *infer.Calibration) { c.Temperature = 0 }, "calibration.temperature is 0"},
 		"temperature of none": {func(c *infer.Calibration) {
-			c.Kind, c.Temperature = infer.PropagateNone, -1
+			c.Kind, c.Temperature = propagation.None, -1
 		}, "calibration.temperature is -1"},
 		"NaN temperature":      {func(c *infer.Calibration) { c.Temperature = nan }, "calibration.temperature is NaN"},
 		"infinite temperature": {func(c *infer.Calibration) { c.Temperature = inf }, "calibration.temperature is +Inf"},

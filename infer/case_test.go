@@ -11,6 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/test/reference"
 )
 
@@ -193,9 +194,9 @@ func (w *world) frozen(side string) []*infer.Predictor {
 	errors := w.oracleTables(side, PropagationTables(w.adj, ErrorSeeds(w.labels, model.On(w.adj, z)), 0.5))
 	out := []*infer.Predictor{
 		{Model: deployed, Propagation: infer.FrozenPropagation(tables(labels), 0.9, true),
-			Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
+			Calibration: infer.Calibration{Kind: propagation.Labels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
 		{Model: deployed, Propagation: infer.FrozenPropagation(tables(errors), 0.5, false),
-			Calibration: infer.Calibration{Kind: infer.PropagateErrors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
+			Calibration: infer.Calibration{Kind: propagation.Errors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
 		w.evident(side, deployed),
 	}
 	for _, c := range w.candidates {
@@ -210,12 +211,12 @@ func (w *world) frozen(side string) []*infer.Predictor {
 // evident is a model with label evidence of T's labels.
 func (w *world) evident(side string, d infer.Deployment) *infer.Predictor {
 	table := w.oracleTables(side, reference.Tables{U: []reference.Matrix{LabelSeeds(w.labels, w.classes())}})
-	c := infer.Calibration{Kind: infer.PropagateEvidence, Alpha: 0.1, Gamma: 0.5, Temperature: 0.8}
+	c := infer.Calibration{Kind: propagation.Evidence, Alpha: 0.1, Gamma: 0.5, Temperature: 0.8}
 	return &infer.Predictor{Model: d, Propagation: c.Frozen(tables(table)), Calibration: c}
 }
 
 func plainly(d infer.Deployment) *infer.Predictor {
-	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1.5}}
+	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1.5}}
 }
 
 // joint returns predictors that run on the graph of a side with the batch in it: every model without propagation, SGC
@@ -225,9 +226,9 @@ func (w *world) joint(side string) []*infer.Predictor {
 	deployed := w.sgc().Joint(adj, x, w.preprocess())
 	out := []*infer.Predictor{
 		{Model: deployed, Propagation: infer.JointLabels(adj, classes(labels), w.classes(), 0.9),
-			Calibration: infer.Calibration{Kind: infer.PropagateLabels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
+			Calibration: infer.Calibration{Kind: propagation.Labels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
 		{Model: deployed, Propagation: infer.JointErrors(adj, classes(labels), deployed.(infer.NodeLogits), 0.5),
-			Calibration: infer.Calibration{Kind: infer.PropagateErrors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
+			Calibration: infer.Calibration{Kind: propagation.Errors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
 		w.evident(side, deployed),
 	}
 	for _, c := range w.candidates {

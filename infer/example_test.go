@@ -7,6 +7,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // Two synthetic nodes of two classes; one arrival with a known neighbour on each side, and one of which nothing is
@@ -24,7 +25,7 @@ func Example() {
 	features := preprocess.Ready(&graph.Dense{Rows: 2, Cols: 2, Data: []float32{1, 0, 0, 1}})
 	predictor := infer.Predictor{
 		Model:       model.Frozen(model.Tables(synthetic, features), &preprocess.Parameters{Kind: preprocess.None, Scale: 1}),
-		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1},
+		Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1},
 	}
 
 	left := attach.Row{Known: true, Cols: []int32{0}, Vals: []float32{2}} // rows of M

@@ -14,13 +14,14 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // A steady node batch of the models that are one layer allocates nothing from its features to its probabilities,
 // with an expert of own features, with or without a propagation's tables, sparse or dense, on few or all columns of S.
 func TestASteadyBatchAllocatesNothing(t *testing.T) {
 	batch, p := flickr(100)
-	p = &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 2}}
+	p = &infer.Predictor{Model: p.Model, Calibration: infer.Calibration{Kind: propagation.None, Temperature: 2}}
 	rng := rand.New(rand.NewPCG(9, 0))
 	full := &attach.Batch{X: graph.Features{Dense: randomDense(rng, 100, benchFeatures)},
 		Full: randomDense(rng, 100, benchSynthetic), Known: batch.Known}
@@ -100,7 +101,7 @@ func TestMemoryOfAnotherJointBatchChangesNothing(t *testing.T) {
 	var memory attach.Memory
 	for _, m := range benchModels(16) {
 		p := &infer.Predictor{Model: m.model.Joint(adj, x, &preprocess.Parameters{Kind: preprocess.None}),
-			Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+			Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1}}
 		for _, n := range []int{40, 7, 90, 40} {
 			b, _ := flickr(n)
 			full := *b

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // A wrong shape inside the core is a programming error; the panic says which shapes met.
@@ -66,10 +67,10 @@ func TestMisusePanics(t *testing.T) {
 		"propagation on tables u0 4×3, u1 4×3, c 4×1": func() { infer.FrozenPropagation(good, 0.9, false) },
 		"propagation on no tables":                    func() { infer.FrozenPropagation(&infer.Tables{}, 0.9, false) },
 		"label evidence with α of 0": func() {
-			infer.Calibration{Kind: infer.PropagateEvidence}.Frozen(&infer.Tables{U: []*graph.Dense{table(m, 3)}})
+			infer.Calibration{Kind: propagation.Evidence}.Frozen(&infer.Tables{U: []*graph.Dense{table(m, 3)}})
 		},
 		`calibration "le" with propagation <nil>`: func() {
-			predictor(frozen, nil, infer.PropagateEvidence).Predict(batch(func(*attach.Batch) {}))
+			predictor(frozen, nil, propagation.Evidence).Predict(batch(func(*attach.Batch) {}))
 		},
 		"propagation on tables u0 4×3, u1 4×2": func() {
 			infer.FrozenPropagation(&infer.Tables{U: []*graph.Dense{table(m, 3), table(m, 2)}}, 0.9, false)
@@ -84,11 +85,11 @@ func TestMisusePanics(t *testing.T) {
 			infer.Calibration{Temperature: 1}.Probabilities(table(2, 3), table(2, 4))
 		},
 		`calibration "lp" with propagation <nil>`: func() {
-			predictor(frozen, nil, infer.PropagateLabels).Predict(batch(func(*attach.Batch) {}))
+			predictor(frozen, nil, propagation.Labels).Predict(batch(func(*attach.Batch) {}))
 		},
 		`calibration "none" with propagation *infer.f`: func() {
 			predictor(frozen, infer.FrozenPropagation(seeds, 0.9, true),
-				infer.PropagateNone).Predict(batch(func(*attach.Batch) {}))
+				propagation.None).Predict(batch(func(*attach.Batch) {}))
 		},
 	}
 	for name, f := range misuseOfModels(m) {

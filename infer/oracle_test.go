@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/test/reference"
 )
 
@@ -98,7 +99,7 @@ func TestSection6LabelEvidenceAgainstOracle(t *testing.T) {
 		const alpha, gamma, temperature = 0.1, 1.5, 0.7
 		for _, side := range []string{"T", "S"} {
 			exact := w.oracleTables(side, reference.Tables{U: []reference.Matrix{LabelSeeds(w.labels, w.classes())}})
-			c := infer.Calibration{Kind: infer.PropagateEvidence, Alpha: alpha, Gamma: gamma, Temperature: temperature}
+			c := infer.Calibration{Kind: propagation.Evidence, Alpha: alpha, Gamma: gamma, Temperature: temperature}
 			p := c.Frozen(tables(exact))
 			alone := p.Propagate(w.batch(side, false))
 			want := LabelEvidence(exact.U[0], w.oracle(side, false), alpha)
@@ -162,7 +163,7 @@ func TestSection6PropagationAgainstOracle(t *testing.T) {
 
 				alphas := []float32{0.1, alpha, 0.9} // on one sequence of hops
 				hops := infer.PropagationTables(adj, dense(seeds), 1)
-				frozen := infer.FrozenSweep(infer.PropagateErrors, hops).Sweep([]*attach.Batch{b, b}, alphas)
+				frozen := infer.FrozenSweep(propagation.Errors, hops).Sweep([]*attach.Batch{b, b}, alphas)
 				joint := infer.JointLabels(adj, classes(labels), c, 1).Sweep([]*attach.Batch{b, b}, alphas)
 				for k, a := range alphas {
 					exact := PropagationTables(oracleAdj, seeds, float64(a))
@@ -186,7 +187,7 @@ func TestSection6ProbabilitiesAgainstOracle(t *testing.T) {
 			return &graph.Dense{Rows: n, Cols: c, Data: rapid.SliceOfN(value, n*c, n*c).Draw(t, label)}
 		}
 		logits := draw("logits")
-		cal := infer.Calibration{Kind: infer.PropagateNone, Temperature: rapid.Float32Range(0.25, 4).Draw(t, "temperature"),
+		cal := infer.Calibration{Kind: propagation.None, Temperature: rapid.Float32Range(0.25, 4).Draw(t, "temperature"),
 			Gamma: 3}
 		got := cal.Probabilities(logits, nil)
 		near(t, "vanilla", got, Probabilities(wide(logits), nil, float64(cal.Temperature), 0), 1e-4)

@@ -121,10 +121,10 @@ func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
 
 // Frozen deploys the calibration's propagation on its tables of T or S.
 func (c Calibration) Frozen(t *Tables) Propagation {
-	if c.Kind == PropagateEvidence {
+	if c.Kind == propagation.Evidence {
 		return propagation.NewEvidence(t.U[0], c.Alpha)
 	}
-	return FrozenPropagation(t, c.Alpha, c.Kind == PropagateLabels)
+	return FrozenPropagation(t, c.Alpha, c.Kind == propagation.Labels)
 }
 
 // FrozenSweep is [Calibration.Frozen] at any α, on the hops of T or S (α = 1); the table of label evidence is one hop.

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // relatedWorld is a graph with relations, n nodes and one arrival behind them; by[r][i][j]: node i reads j by relation
@@ -280,7 +281,7 @@ func TestRelationalExplanations(t *testing.T) {
 	for _, name := range relationalModels {
 		w := drawRelated(rng, name, 9)
 		n, relations := w.nodes(), w.bins.Len()
-		p := &infer.Predictor{Model: w.frozen(), Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+		p := &infer.Predictor{Model: w.frozen(), Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1}}
 		var rows []attach.Row
 		var bits []uint32
 		for j := range n {

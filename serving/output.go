@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 )
 
@@ -89,7 +90,7 @@ func (v *Version) abstain(coverage float64) error {
 	}
 	kind := v.predictor.Calibration.Kind
 	confidence := v.model.Calibration.Confidence
-	if kind != infer.PropagateNone {
+	if kind != propagation.None {
 		confidence = v.model.Propagation[kind].Confidence
 	}
 	threshold, err := confidence.ThresholdAt(coverage)

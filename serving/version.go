@@ -294,7 +294,7 @@ func calibrate(m *artifact.ModelInfo, kind string) (infer.Calibration, error) {
 	if kind == "" || kind == Auto {
 		kind = m.Calibration.Kind
 	}
-	if kind == infer.PropagateNone {
+	if kind == propagation.None {
 		c := infer.Calibration{Kind: kind, Temperature: m.Calibration.Temperature}
 		return c, c.Validate()
 	}
@@ -339,11 +339,11 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.Model) error {
 	c := v.predictor.Calibration
 	switch c.Kind {
-	case infer.PropagateEvidence:
+	case propagation.Evidence:
 		return v.deployTables(made)
-	case infer.PropagateLabels:
+	case propagation.Labels:
 		v.predictor.Propagation = infer.JointLabels(s.Adj, s.Labels, len(v.Classes()), c.Alpha)
-	case infer.PropagateErrors:
+	case propagation.Errors:
 		model, ok := v.predictor.Model.(infer.NodeLogits)
 		if !ok {
 			return fmt.Errorf("calibration is %q, which needs logits of S that the model does not give in joint attachment",
@@ -358,7 +358,7 @@ func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.M
 // the first bin's table is read: all bins have the same.
 func (v *Version) deployTables(made *artifact.Model) error {
 	c := v.predictor.Calibration
-	if c.Kind == infer.PropagateNone {
+	if c.Kind == propagation.None {
 		return nil
 	}
 	tables := made.Propagations[c.Kind]

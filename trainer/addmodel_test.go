@@ -14,6 +14,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/test/reference/convert"
 	"rivulet/trainer/deploy"
@@ -99,7 +100,7 @@ func TestAddModel(t *testing.T) {
 			after.DefaultModel, after.HasMeans())
 	}
 	wantInfo := artifact.ModelInfo{Name: "sage", Attachment: artifact.AttachFrozen, FittedOn: "O",
-		Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}}
+		Calibration: artifact.CalibrationInfo{Kind: propagation.None, Temperature: 1}}
 	expect.Same(t, []artifact.ModelInfo{before.Models[0], wantInfo}, after.Models, "models of the manifest")
 	if diff := cmp.Diff(before.Metrics, after.Metrics); diff != "" {
 		t.Errorf("metrics (-before +after):\n%s", diff)

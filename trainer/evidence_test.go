@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
@@ -31,15 +32,15 @@ func TestSection6LabelEvidenceIsChosenWhereItGains(t *testing.T) {
 	out := mustTrain(t, d, o)
 	b := reread(t, out.Bundle)
 	info := b.Manifest.Models[0]
-	p, ok := info.Propagation[infer.PropagateEvidence]
-	if !ok || info.Calibration.Kind != infer.PropagateEvidence || len(info.Propagation) != 1 {
+	p, ok := info.Propagation[propagation.Evidence]
+	if !ok || info.Calibration.Kind != propagation.Evidence || len(info.Propagation) != 1 {
 		t.Fatalf("chosen is %q of %v", info.Calibration.Kind, info.Propagation)
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
 	expect.OK(t, err)
-	c := infer.Calibration{Kind: infer.PropagateEvidence, Alpha: p.Alpha, Gamma: p.Gamma, Temperature: p.Temperature}
+	c := infer.Calibration{Kind: propagation.Evidence, Alpha: p.Alpha, Gamma: p.Gamma, Temperature: p.Temperature}
 	served := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess), Calibration: c,
-		Propagation: c.Frozen(b.Models[0].Propagations[infer.PropagateEvidence])}
+		Propagation: c.Frozen(b.Models[0].Propagations[propagation.Evidence])}
 	for _, mode := range modes {
 		row := func(kind string) *eval.Result {
 			at := slices.IndexFunc(out.Results, func(r eval.Result) bool {
@@ -50,7 +51,7 @@ func TestSection6LabelEvidenceIsChosenWhereItGains(t *testing.T) {
 			}
 			return &out.Results[at]
 		}
-		with, without := row(infer.PropagateEvidence), row(infer.PropagateNone)
+		with, without := row(propagation.Evidence), row(propagation.None)
 		if with.Accuracy.Mean < without.Accuracy.Mean+1 || !with.Served || without.Served {
 			t.Errorf("%s batches: %.2f with label evidence, %.2f without", mode, with.Accuracy.Mean, without.Accuracy.Mean)
 		}
@@ -71,7 +72,7 @@ func TestLabelEvidenceInEverySetting(t *testing.T) {
 	d := small(t, generate.BagOfWords)
 	s, err := NewSeries(d, options(12), Silent{})
 	expect.OK(t, err)
-	w := Measurements{Kinds: []string{infer.PropagateEvidence}, Attachments: []string{"joint", "frozen"}}
+	w := Measurements{Kinds: []string{propagation.Evidence}, Attachments: []string{"joint", "frozen"}}
 	got := map[string]bool{}
 	for _, method := range []string{MethodSolved, MethodCached} {
 		o := options(12)

@@ -7,6 +7,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -31,7 +32,7 @@ func (j *jointGraph) tables(m infer.Model) (*infer.Tables, error) {
 }
 
 func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	if kind == infer.PropagateEvidence { // of T's labels, through M
+	if kind == propagation.Evidence { // of T's labels, through M
 		return tables.Fit(j.M, j.meeting, j.propagationOnT(kind, m, alpha))
 	}
 	return tables.OfGraph(j.Adj, j.onSynthetic(j.Synthetic).Seeds(kind, m), alpha), nil
@@ -55,8 +56,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 		t.ground().Validate, progress, what)
 }
 
-// supportTables returns the frozen tables of an S that was made for joint attachment, attached once to the support
-// nodes.
+// supportTables returns the frozen tables of an S for joint attachment, attached once to the support nodes.
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
 	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M, nil).Batches[0]
 	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.pre)

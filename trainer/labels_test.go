@@ -8,7 +8,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
@@ -54,7 +54,7 @@ func TestLabelsThroughARun(t *testing.T) {
 			if r.Model != model || r.Batch != NodeBatch || r.SharedM {
 				continue
 			}
-			if r.Labels == nil || r.Calibration != infer.PropagateNone || r.Own || r.Accuracy.Mean != 0 {
+			if r.Labels == nil || r.Calibration != propagation.None || r.Own || r.Accuracy.Mean != 0 {
 				t.Fatalf("%s %s has scores of classes: %+v", model, r.Setting, r)
 			}
 			f1[r.Setting], precision[r.Setting] = r.Labels.MicroF1.Mean, r.Labels.MAP.Mean

@@ -10,7 +10,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
@@ -65,7 +65,7 @@ func TestNumbersThroughARun(t *testing.T) {
 			if r.Model != model || r.Batch != NodeBatch {
 				continue
 			}
-			if r.Numbers == nil || r.Calibration != infer.PropagateNone || r.Own || r.Accuracy.Mean != 0 {
+			if r.Numbers == nil || r.Calibration != propagation.None || r.Own || r.Accuracy.Mean != 0 {
 				t.Fatalf("%s %s has scores of classes: %+v", model, r.Setting, r)
 			}
 			r2[r.Setting] = r.Numbers.R2.Mean

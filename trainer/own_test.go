@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/expert"
@@ -72,7 +73,7 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 func ownRow(t *testing.T, rows []eval.Result, own bool) eval.Result {
 	t.Helper()
 	at := slices.IndexFunc(rows, func(r eval.Result) bool {
-		return r.Setting == eval.OtoS && r.Batch == NodeBatch && r.Calibration == infer.PropagateNone && r.Own == own
+		return r.Setting == eval.OtoS && r.Batch == NodeBatch && r.Calibration == propagation.None && r.Own == own
 	})
 	if at < 0 {
 		t.Fatalf("no row of O→S with own = %v", own)

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/sample"
 )
@@ -79,7 +80,7 @@ func (e *explaining) predictor(t testing.TB, m *artifact.Model) *infer.Predictor
 	model, err := infer.Build(m.Name, m.Params)
 	expect.OK(t, err)
 	return &infer.Predictor{Model: model.Frozen(m.Tables, &e.Preprocess),
-		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}}
+		Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1}}
 }
 
 // Section 10 on the real graphs: shares add up, on every test node of sgc; the neighbour that removal names strongest

@@ -17,6 +17,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -135,7 +136,7 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 	}
 	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Bins)
 	p := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess),
-		Calibration: infer.Calibration{Kind: infer.PropagateNone,
+		Calibration: infer.Calibration{Kind: propagation.None,
 			Temperature: b.Manifest.Models[0].Calibration.Temperature}}
 	if b.Own != nil {
 		t.Skip("an expert answers beside the model")

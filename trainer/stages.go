@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
@@ -187,8 +188,8 @@ func (s *tablesHolder) condense(ctx context.Context, whole []*search.Result, pro
 		err = s.Propagate(ctx, onS, c.fitter.Table)
 	}
 	if err == nil && s.options.Evidence {
-		s.OnT.Evidence = s.task.propagationOnT(infer.PropagateEvidence, nil, 0)
-		onS.Evidence, err = c.propagation(infer.PropagateEvidence, nil, 0)
+		s.OnT.Evidence = s.task.propagationOnT(propagation.Evidence, nil, 0)
+		onS.Evidence, err = c.propagation(propagation.Evidence, nil, 0)
 	}
 	out := &frozenTables{graphParts{Condensation: &onT, stored: m.Rows, size: m.Size}, onS, c.growth(), nil}
 	if s.options.Spread {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/stage/local"
@@ -69,7 +69,7 @@ func TestEvaluateStagedRefuses(t *testing.T) {
 		_, err := EvaluateStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}), s, &b, o.Batch, Silent{})
 		expect.Error(t, err, want)
 	}
-	if out.Bundle.Manifest.Models[0].Calibration.Kind != infer.PropagateNone {
+	if out.Bundle.Manifest.Models[0].Calibration.Kind != propagation.None {
 		t.Error("propagation is on in a run without it")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rivulet/infer/architecture"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/deploy"
 
@@ -127,9 +128,9 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
-		infer.PropagateLabels:   infer.LabelSeeds(k.original.Labels, k.classes()),
-		infer.PropagateErrors:   infer.ErrorSeeds(k.original.Labels, logits),
-		infer.PropagateEvidence: nil,
+		propagation.Labels:   infer.LabelSeeds(k.original.Labels, k.classes()),
+		propagation.Errors:   infer.ErrorSeeds(k.original.Labels, logits),
+		propagation.Evidence: nil,
 	} {
 		best, worst := 0.0, 100.0
 		for _, alpha := range deploy.Alphas[kind] {

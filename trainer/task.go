@@ -162,8 +162,7 @@ func (t *task) attachHeldOut() {
 	})
 }
 
-// judgingNodes is the number of nodes that resolves accuracies to half a point; on a large T more would take long
-// for little.
+// judgingNodes is the number of nodes that tell accuracies apart to half a point; more of a large T would take long.
 const judgingNodes = 5000
 
 // with returns the same data for another run, which shares the results for T alone.

@@ -304,8 +304,7 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 	return m
 }
 
-// reference returns the figures of the validation nodes, each on its own, and of the served models' predictions for
-// them.
+// reference returns the figures of the validation nodes, each alone, and of the served models' predictions for them.
 func (t *task) reference(r *recipe) baseline.Reference {
 	support := t.set(t.data.Validation, NodeBatch)
 	out := eval.Reference(t.data, support, t.options.Keep)

@@ -15,6 +15,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
@@ -139,7 +140,7 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 func find(t testing.TB, results []eval.Result, setting string, shared bool, batch string) eval.Result {
 	t.Helper()
 	for _, r := range results {
-		if r.Setting == setting && r.SharedM == shared && r.Batch == batch && r.Calibration == infer.PropagateNone {
+		if r.Setting == setting && r.SharedM == shared && r.Batch == batch && r.Calibration == propagation.None {
 			return r
 		}
 	}

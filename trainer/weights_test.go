@@ -14,6 +14,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/infertest"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -57,7 +58,7 @@ func TestWeightsThroughARun(t *testing.T) {
 	for _, model := range o.Models {
 		accuracy := map[string]float64{}
 		for _, r := range out.Results {
-			if r.Model == model && r.Batch == NodeBatch && r.Calibration == infer.PropagateNone {
+			if r.Model == model && r.Batch == NodeBatch && r.Calibration == propagation.None {
 				accuracy[r.Setting] = r.Accuracy.Mean
 				if r.Setting == eval.OtoS && r.Agreement.Mean < 90 {
 					t.Errorf("%s: %.1f%% of predictions on S are those of arrivals joined alone", model, r.Agreement.Mean)
@@ -72,7 +73,7 @@ func TestWeightsThroughARun(t *testing.T) {
 	if strings.Join(b.Manifest.Requires, " ") != "bins.safetensors" || b.Manifest.FormatVersion != 2 {
 		t.Errorf("format %d requires %q", b.Manifest.FormatVersion, b.Manifest.Requires)
 	}
-	evidence := b.Models[0].Propagations[infer.PropagateEvidence] // which weights of edges multiply: each bin has it
+	evidence := b.Models[0].Propagations[propagation.Evidence] // which weights of edges multiply: each bin has it
 	for bin := 1; bin < weightBins; bin++ {
 		n := b.Manifest.SyntheticNodes
 		expect.Same(t, evidence.Rows(0, n), evidence.Rows(bin*n, (bin+1)*n), "label evidence of bin %d", bin)
@@ -104,8 +105,8 @@ func TestWeightsThroughARun(t *testing.T) {
 	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Bins)
 	c := b.Manifest.Models[0].Calibration
 	p := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess),
-		Calibration: infer.Calibration{Kind: infer.PropagateNone, Temperature: c.Temperature}}
-	if c.Kind == infer.PropagateNone {
+		Calibration: infer.Calibration{Kind: propagation.None, Temperature: c.Temperature}}
+	if c.Kind == propagation.None {
 		_, probabilities := p.Predict(on.Batches[0])
 		for k, a := range out.Answers {
 			for class, want := range a.Probabilities {

@@ -16,6 +16,7 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 )
 
@@ -77,7 +78,7 @@ func Several(seed uint64, size Size) *artifact.Bundle {
 		})
 		b.Manifest.Models = append(b.Manifest.Models, artifact.ModelInfo{
 			Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O", WeightDecay: 1e-4,
-			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 0.8},
+			Calibration: artifact.CalibrationInfo{Kind: propagation.None, Temperature: 0.8},
 		})
 	}
 	return b
@@ -216,16 +217,16 @@ func manifest(seed uint64, b *artifact.Bundle, size Size) artifact.Manifest {
 		Preprocess:     artifact.PreprocessInfo{Kind: b.Preprocess.Kind, Scale: b.Preprocess.Scale},
 		Models: []artifact.ModelInfo{{
 			Name: "sgc", Attachment: artifact.AttachFrozen, FittedOn: "O", WeightDecay: 1e-3,
-			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1.1},
+			Calibration: artifact.CalibrationInfo{Kind: propagation.None, Temperature: 1.1},
 			Propagation: map[string]artifact.PropagationInfo{
-				infer.PropagateLabels: {Alpha: 0.1, Gamma: 0.3, Temperature: 0.9},
-				infer.PropagateErrors: {Alpha: 0.7, Gamma: 0, Temperature: 1.2},
+				propagation.Labels: {Alpha: 0.1, Gamma: 0.3, Temperature: 0.9},
+				propagation.Errors: {Alpha: 0.7, Gamma: 0, Temperature: 1.2},
 			},
 		}},
 		DefaultModel: "sgc",
 		Metrics: []artifact.Metric{
-			{Model: "sgc", Setting: "O->S", Batch: "node", Calibration: infer.PropagateNone, Accuracy: 93.75},
-			{Model: "sgc", Setting: "S->S", SharedM: true, Batch: "graph", Calibration: infer.PropagateLabels, Accuracy: 92.1},
+			{Model: "sgc", Setting: "O->S", Batch: "node", Calibration: propagation.None, Accuracy: 93.75},
+			{Model: "sgc", Setting: "S->S", SharedM: true, Batch: "graph", Calibration: propagation.Labels, Accuracy: 92.1},
 		},
 	}
 	for c := range size.Classes {
@@ -264,7 +265,7 @@ func Labels(b *artifact.Bundle) *artifact.Bundle {
 	clear(b.Synthetic.Labels)
 	for k := range b.Models {
 		of, info := &b.Models[k], &b.Manifest.Models[k]
-		of.Propagations, info.Propagation, info.Calibration.Kind = nil, nil, infer.PropagateNone
+		of.Propagations, info.Propagation, info.Calibration.Kind = nil, nil, propagation.None
 		info.Calibration.Confidence = Confidence()
 		for c := range b.Manifest.Data.Classes {
 			info.Temperatures = append(info.Temperatures, float32(c+1))
@@ -284,8 +285,8 @@ func model(rng *rand.Rand, b *artifact.Bundle, size Size) artifact.Model {
 	return artifact.Model{
 		Name: sgc.Name(), Params: sgc.Params(), Tables: sgc.Tables(adj, ready),
 		Propagations: map[string]*infer.Tables{
-			infer.PropagateLabels: infer.PropagationTables(adj, infer.LabelSeeds(labels, size.Classes), 0.1),
-			infer.PropagateErrors: infer.PropagationTables(adj, infer.ErrorSeeds(labels, logits), 0.7)},
+			propagation.Labels: infer.PropagationTables(adj, infer.LabelSeeds(labels, size.Classes), 0.1),
+			propagation.Errors: infer.PropagationTables(adj, infer.ErrorSeeds(labels, logits), 0.7)},
 	}
 }
 

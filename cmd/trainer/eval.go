@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/dataset"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/lab/study"
@@ -122,7 +122,7 @@ func evalCommand() *cobra.Command {
 			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
 	}
 	f := newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodCached},
-		[]string{infer.PropagateNone, infer.PropagateLabels, infer.PropagateErrors})
+		[]string{propagation.None, propagation.Labels, propagation.Errors})
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")

@@ -12,6 +12,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -83,7 +84,7 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 	}
 	found := map[string]float64{}
 	for _, row := range r.Results {
-		if row.Model == model && row.Calibration == infer.PropagateNone && !row.SharedM && !row.Own {
+		if row.Model == model && row.Calibration == propagation.None && !row.SharedM && !row.Own {
 			found[row.Setting+" "+row.Batch] = row.Accuracy.Mean
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/dataset"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/lab/methods"
@@ -59,7 +59,7 @@ func reportCommand() *cobra.Command {
 			"  trainer eval --preset small --json > small.json && trainer report --results small.json --out small.html",
 	}
 	f.studyFlags = newStudyFlags(cmd, []string{trainer.MethodSolved, methods.Learned, trainer.MethodCached},
-		[]string{infer.PropagateNone})
+		[]string{propagation.None})
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "file to write the page to (required)")
 	flags.StringVar(&f.title, "title", "", "title of the page; empty: the name of the data")

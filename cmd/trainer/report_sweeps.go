@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"rivulet/dataset"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
@@ -53,7 +53,7 @@ func (s *sweeps) check() error {
 func (s *sweeps) start(d *dataset.Dataset, o study.Options, lines *cli.Lines) {
 	o.Nodes, o.Ratios, o.Seeds = o.Nodes[:min(1, len(o.Nodes))], o.Ratios[:min(1, len(o.Ratios))], o.Seeds[:1]
 	o.Run.Models = o.Run.Models[:1]
-	o.Calibrations, o.Attachments, o.Ablations = []string{infer.PropagateNone}, nil, false
+	o.Calibrations, o.Attachments, o.Ablations = []string{propagation.None}, nil, false
 	s.set, s.one, s.progress, s.traces = d, o, lines, map[bool]*methods.Course{}
 }
 

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // Most terms that get a second pass ([Term.Without]), by first-order size.
@@ -213,7 +214,7 @@ func (e *Explanation) list(project *preprocess.Projection, b *attach.Batch, rows
 
 // String is a line about the propagation, empty where there is none.
 func (e *Explanation) String() string {
-	if e.Propagation == infer.PropagateNone {
+	if e.Propagation == propagation.None {
 		return ""
 	}
 	line := fmt.Sprintf("%s: probability %.4f before, %.4f after", strings.ToUpper(e.Propagation), e.Model, e.Published)

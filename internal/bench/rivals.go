@@ -9,6 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/propagation"
 )
 
 // Rivals of S, which all answer the same arrivals.
@@ -88,7 +89,7 @@ func newRivalry(shape *Shape, bundle *artifact.Bundle, adj *graph.CSR, a *archit
 	}
 	pre, inputs := shape.preprocess(), drawnInputs{shape}
 	r := &rivalry{shape: shape, bundle: bundle, model: a.Name}
-	calibration := infer.Calibration{Kind: infer.PropagateNone, Temperature: 1}
+	calibration := infer.Calibration{Kind: propagation.None, Temperature: 1}
 	for _, on := range []rival{{cached, infer.Predictor{Model: m.Frozen(m.Tables(adj, inputs), &pre)}},
 		{near, infer.Predictor{Model: m.Neighbourhood(adj, inputs, &pre)}},
 		{whole, infer.Predictor{Model: m.Joint(adj, inputs, &pre)}}} {

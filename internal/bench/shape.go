@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 )
 
 // Shape is how large a graph, its condensed one and its arrivals are.
@@ -166,9 +167,8 @@ func (s *Shape) Bundle(architectures []*architecture.Architecture) (*artifact.Bu
 		}
 		b.Models = append(b.Models, artifact.Model{Name: m.Name(), Params: m.Params(),
 			Tables: m.Tables(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X))})
-		b.Manifest.Models = append(b.Manifest.Models,
-			artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
-				Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
+		b.Manifest.Models = append(b.Manifest.Models, artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen,
+			FittedOn: "O", Calibration: artifact.CalibrationInfo{Kind: propagation.None, Temperature: 1}})
 	}
 	if err := b.Seal(); err != nil {
 		return nil, fmt.Errorf("an artifact in the shape of %s: %w", s.Name, err)

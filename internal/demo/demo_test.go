@@ -18,7 +18,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/event/json"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
@@ -123,7 +123,7 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 		o.Model = model
 		r, err := Run(t.Context(), d, o)
 		expect.OK(t, err)
-		calibration := infer.PropagateNone
+		calibration := propagation.None
 		for _, m := range outcome.Bundle.Manifest.Models {
 			if m.Name == serves {
 				calibration = m.Calibration.Kind
@@ -133,7 +133,7 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 		for _, row := range outcome.Results {
 			switch {
 			case row.Model != serves || row.Batch != trainer.NodeBatch:
-			case row.Setting == eval.OtoO && row.Calibration == infer.PropagateNone:
+			case row.Setting == eval.OtoO && row.Calibration == propagation.None:
 				whole = row.Accuracy.Mean
 			case row.Setting == eval.OtoS && row.Calibration == calibration:
 				onS = row.Accuracy.Mean

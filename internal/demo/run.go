@@ -11,7 +11,7 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
@@ -162,7 +162,7 @@ func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (
 	r.TrainSeconds, r.ArtifactVersion, r.Seed = outcome.Seconds, m.Version, m.Seed
 	if o.Mode == config.ModeNode && o.Artifact == nil { // a prediction does not depend on its batch
 		calibration := m.Models[0].Calibration.Kind
-		r.AccuracyWhole = accuracyOf(outcome.Results, eval.OtoO, infer.PropagateNone)
+		r.AccuracyWhole = accuracyOf(outcome.Results, eval.OtoO, propagation.None)
 		r.AccuracyOffline = accuracyOf(outcome.Results, eval.OtoS, calibration)
 		return r, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"rivulet/artifact"
-	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/eval"
 )
 
@@ -193,7 +193,7 @@ func settingOf(r *eval.Result) string {
 }
 
 // isPlain reports whether there is no propagation.
-func isPlain(r *eval.Result) bool { return r.Calibration == infer.PropagateNone || r.Calibration == "" }
+func isPlain(r *eval.Result) bool { return r.Calibration == propagation.None || r.Calibration == "" }
 
 func onS(r *eval.Result) bool {
 	return slices.Contains([]string{eval.OtoS, eval.StoS, eval.StoSLabels}, r.Setting)

@@ -9,7 +9,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/infer"
 	"rivulet/infer/propagation"
 	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
@@ -108,7 +107,7 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 		return nil, err
 	}
 	for _, kind := range o.Calibrations {
-		if kind != infer.PropagateNone {
+		if kind != propagation.None {
 			if err := d.Task.Require("calibration " + kind); err != nil {
 				return nil, err
 			}
@@ -121,7 +120,7 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 	}
 	w := trainer.Measurements{Attachments: o.Attachments, Kinds: []string{}}
 	for _, kind := range o.Calibrations {
-		if kind != infer.PropagateNone {
+		if kind != propagation.None {
 			w.Kinds = append(w.Kinds, kind)
 		}
 	}

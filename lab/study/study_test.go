@@ -17,6 +17,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
 	"rivulet/schema"
@@ -66,7 +67,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 			}
 			var got []string
 			for _, r := range out.Results {
-				if r.Batch != trainer.NodeBatch || r.Calibration != infer.PropagateNone {
+				if r.Batch != trainer.NodeBatch || r.Calibration != propagation.None {
 					continue
 				}
 				setting := r.Setting
@@ -92,7 +93,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 		deployed = model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	}
 	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, &infer.Predictor{Model: deployed,
-		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, nil)
+		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}, nil)
 	expect.OK(t, err)
 	row := find(t, out.Results, eval.OtoS, false, trainer.NodeBatch)
 	if row.Accuracy.Mean != served || row.Attachment != info.Attachment {
@@ -137,7 +138,7 @@ func TestSection8Study(t *testing.T) {
 			t.Errorf("O→O of method %s is %v, of another %v", r.Method, r.Accuracy.Mean, was)
 		}
 		whole[k] = r.Accuracy.Mean
-		if r.Calibration == infer.PropagateNone && r.Attachment == artifact.AttachJoint && r.Agreement.Mean != 100 {
+		if r.Calibration == propagation.None && r.Attachment == artifact.AttachJoint && r.Agreement.Mean != 100 {
 			t.Errorf("Whole agrees with itself on %v%%", r.Agreement.Mean)
 		}
 	}
@@ -272,7 +273,7 @@ func TestSection8MemoryWithM(t *testing.T) {
 		ids += int64(len(id))
 	}
 	rows, err := Run(t.Context(), d, Options{Run: o, Methods: []string{trainer.MethodSolved, trainer.MethodCached},
-		Seeds: []uint64{1}, Calibrations: []string{infer.PropagateNone}}, trainer.Silent{})
+		Seeds: []uint64{1}, Calibrations: []string{propagation.None}}, trainer.Silent{})
 	expect.OK(t, err)
 	seen := map[string]bool{}
 	for _, r := range rows {
@@ -301,14 +302,14 @@ func TestSection8MemoryWithM(t *testing.T) {
 func comparedWithWhole(t *testing.T, r *eval.Result, nodes int, all []eval.Result) {
 	t.Helper()
 	if r.Setting == eval.OtoO && r.Attachment == artifact.AttachJoint {
-		if r.Calibration == infer.PropagateNone && r.VersusWhole != nil {
+		if r.Calibration == propagation.None && r.VersusWhole != nil {
 			t.Errorf("Whole is compared with itself: %+v", r.VersusWhole)
 		}
 		return
 	}
 	for _, whole := range all {
 		if whole.Setting != eval.OtoO || whole.Attachment != artifact.AttachJoint || whole.Batch != r.Batch ||
-			whole.Calibration != infer.PropagateNone {
+			whole.Calibration != propagation.None {
 			continue
 		}
 		net := 0
@@ -368,7 +369,7 @@ func reread(t *testing.T, b *artifact.Bundle) *artifact.Bundle {
 func find(t testing.TB, results []eval.Result, setting string, shared bool, batch string) eval.Result {
 	t.Helper()
 	for _, r := range results {
-		if r.Setting == setting && r.SharedM == shared && r.Batch == batch && r.Calibration == infer.PropagateNone {
+		if r.Setting == setting && r.SharedM == shared && r.Batch == batch && r.Calibration == propagation.None {
 			return r
 		}
 	}
@@ -439,7 +440,7 @@ func TestSection7StudyOfRivals(t *testing.T) {
 	o := Options{Run: options(18),
 		Methods:      []string{trainer.MethodLogreg, trainer.MethodMLP, trainer.MethodGLNN, trainer.MethodEvidence},
 		Seeds:        []uint64{1, 2},
-		Calibrations: []string{infer.PropagateNone, infer.PropagateLabels}}
+		Calibrations: []string{propagation.None, propagation.Labels}}
 	o.Run.Nodes, o.Run.Costs = 0, true
 	rows, err := Run(t.Context(), d, o, trainer.Silent{})
 	expect.OK(t, err)
@@ -455,7 +456,7 @@ func TestSection7StudyOfRivals(t *testing.T) {
 			if method == trainer.MethodEvidence {
 				kept = 300
 			}
-			if len(of) != 1 || of[0].Calibration != infer.PropagateNone || of[0].KeptBytes != kept || of[0].Served ||
+			if len(of) != 1 || of[0].Calibration != propagation.None || of[0].KeptBytes != kept || of[0].Served ||
 				of[0].VersusWhole == nil || of[0].MsPerBatch <= 0 || of[0].InferenceBytes <= 0 || of[0].Accuracy.Mean < 45 {
 				t.Errorf("%s, %s: %+v", method, mode, of)
 			}

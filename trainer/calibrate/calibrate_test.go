@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/eval"
 )
 
@@ -88,7 +89,7 @@ func TestSection6MixedAccuracy(t *testing.T) {
 	}
 	at := func(gamma float32) float64 {
 		return Support{Logits: logits, F: f, Labels: labels}.Accuracy(infer.Calibration{Temperature: 1,
-			Kind: infer.PropagateLabels, Alpha: .5, Gamma: gamma})
+			Kind: propagation.Labels, Alpha: .5, Gamma: gamma})
 	}
 	if got, want := at(0), answer.Accuracy(set); got != want {
 		t.Errorf("γ = 0 gives %v, the model %v", got, want)

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
@@ -82,7 +83,7 @@ func (c *cora) accuracy(mode string, d infer.Deployment, m *graph.CSR) float64 {
 	if m != nil {
 		set = set.On(m, nil)
 	}
-	p := &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+	p := &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}
 	return eval.Run(p, set).Accuracy(set)
 }
 

@@ -16,9 +16,9 @@ import (
 // (docs/algorithm.md, section 6): α of each kind, and γ.
 var (
 	Alphas = map[string][]float32{
-		infer.PropagateLabels:   {.1, .3, .5, .7, .9},
-		infer.PropagateErrors:   {.1, .3, .5, .7, .9},
-		infer.PropagateEvidence: {.03, .1, .3},
+		propagation.Labels:   {.1, .3, .5, .7, .9},
+		propagation.Errors:   {.1, .3, .5, .7, .9},
+		propagation.Evidence: {.03, .1, .3},
 	}
 	Gammas = []float32{0, .1, .25, .5, 1, 2}
 )
@@ -68,7 +68,7 @@ type Calibration struct {
 // plain is the calibration without propagation.
 func (c *Calibration) plain() infer.Calibration {
 	return infer.Calibration{Task: c.Task, Temperature: c.Temperature, Temperatures: c.Temperatures,
-		Kind: infer.PropagateNone}
+		Kind: propagation.None}
 }
 
 // calibrateTargets makes the choices for a task other than classes, which has no propagation.
@@ -100,7 +100,7 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 	kinds []string) (*Calibration, error) {
 	support := p.On(nodes)
 	answer := eval.Run(p.Plain(), support)
-	out := &Calibration{Kind: infer.PropagateNone, Kinds: map[string]*Choice{}, Validation: answer.Score(support),
+	out := &Calibration{Kind: propagation.None, Kinds: map[string]*Choice{}, Validation: answer.Score(support),
 		Task: support.Task}
 	if out.Task != target.Classes {
 		return out, out.calibrateTargets(answer, support, coverage)
@@ -182,7 +182,7 @@ func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, resul
 	if c.Task.Regression() { // it has no confidence
 		return out
 	}
-	tested(&out.Calibration.Confidence, results, out.Name, p.Attachment, infer.PropagateNone, p.Expert != nil)
+	tested(&out.Calibration.Confidence, results, out.Name, p.Attachment, propagation.None, p.Expert != nil)
 	for kind, of := range c.Kinds {
 		info := of.Info
 		tested(&info.Confidence, results, out.Name, p.Attachment, kind, p.Expert != nil)

@@ -15,6 +15,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/eval"
 )
 
@@ -106,7 +107,7 @@ func (g *Graph) Logits(m infer.Model) *graph.Dense {
 
 // Seeds returns F0 of a kind of propagation on the graph; for label evidence, its table.
 func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
-	if kind == infer.PropagateErrors {
+	if kind == propagation.Errors {
 		return infer.ErrorSeeds(g.Labels, g.Logits(m))
 	}
 	return infer.LabelSeeds(g.Labels, g.Classes)
@@ -115,7 +116,7 @@ func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
 // Tables returns the graph's own frozen tables of a kind of propagation. Label evidence has the same for each bin.
 func (g *Graph) Tables(kind string, m infer.Model, alpha float32, bins *graph.Bins) *infer.Tables {
 	seeds := g.Seeds(kind, m)
-	if kind == infer.PropagateEvidence {
+	if kind == propagation.Evidence {
 		return infer.Below(slices.Repeat([]*infer.Tables{{U: []*graph.Dense{seeds}}}, bins.Len())...)
 	}
 	return infer.PropagationTables(g.Adj, seeds, alpha, bins.Weights()...)
@@ -126,7 +127,7 @@ func (g *Graph) Joint(m infer.Model) *Deployment {
 	return &Deployment{Model: m, Attachment: artifact.AttachJoint,
 		Build: func() infer.Deployment { return copyModel(m).Joint(g.Adj.Clone(), g.X, g.Preprocess) },
 		Spread: func(kind string, alpha float32) (*Propagation, error) {
-			if kind == infer.PropagateEvidence {
+			if kind == propagation.Evidence {
 				table, err := g.evidence()
 				return FrozenPropagation(kind, table, alpha), err
 			}
@@ -135,7 +136,7 @@ func (g *Graph) Joint(m infer.Model) *Deployment {
 			}}, nil
 		},
 		Sweep: func(kind string, d infer.Deployment) (infer.Sweeper, error) {
-			if kind == infer.PropagateEvidence {
+			if kind == propagation.Evidence {
 				table, err := g.evidence()
 				return infer.FrozenSweep(kind, table), err
 			}
@@ -146,7 +147,7 @@ func (g *Graph) Joint(m infer.Model) *Deployment {
 // evidence returns the table of label evidence on the graph.
 func (g *Graph) evidence() (*infer.Tables, error) {
 	if g.Evidence == nil {
-		return g.Tables(infer.PropagateEvidence, nil, 0, nil), nil
+		return g.Tables(propagation.Evidence, nil, 0, nil), nil
 	}
 	all, err := g.Evidence()
 	if err != nil {
@@ -165,7 +166,7 @@ func (g *Graph) Whole(m infer.Model) *Deployment {
 
 func jointPropagation(kind string, adj *graph.CSR, labels []int32, classes int, d infer.Deployment,
 	alpha float32) infer.JointPropagation {
-	if kind == infer.PropagateLabels {
+	if kind == propagation.Labels {
 		return infer.JointLabels(adj, labels, classes, alpha)
 	}
 	return infer.JointErrors(adj, labels, d.(infer.NodeLogits), alpha)

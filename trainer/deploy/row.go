@@ -31,7 +31,7 @@ func Rows(d Row, c *Calibration) []Row {
 	}
 	d.Calibration, d.Radius = c.plain(), c.Radius
 	served := d.Served
-	d.Served = served && c.Kind == infer.PropagateNone
+	d.Served = served && c.Kind == propagation.None
 	out := []Row{d}
 	for _, kind := range propagation.Kinds {
 		if p := c.Kinds[kind.Name]; p != nil {

@@ -8,6 +8,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/schema"
 	"rivulet/trainer/features"
 	"rivulet/trainer/watch"
@@ -88,5 +89,5 @@ func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deploymen
 
 // Plain returns a deployment without calibration.
 func Plain(d infer.Deployment) *infer.Predictor {
-	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}
+	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}
 }

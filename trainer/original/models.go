@@ -170,9 +170,9 @@ func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.In
 func (f *Frozen) Propagation(kind string, m infer.Model, alpha float32) *infer.Tables {
 	hops := f.labels
 	switch kind {
-	case infer.PropagateEvidence:
+	case propagation.Evidence:
 		return f.Evidence
-	case infer.PropagateErrors:
+	case propagation.Errors:
 		hops = f.errors[slices.Index(f.models, m)]
 	}
 	if alpha == 1 {

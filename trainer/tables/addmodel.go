@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 )
 
 // AddModel adds a model to an artifact without its T: frozen, with tables by the artifact's cluster means, which
@@ -43,7 +44,7 @@ func AddModel(b *artifact.Bundle, m infer.Model, preprocess string, now time.Tim
 	b.Models = append(slices.Clip(b.Models), artifact.Model{Name: m.Name(), Params: m.Params(), Tables: onS})
 	b.Manifest.Models = append(slices.Clip(b.Manifest.Models),
 		artifact.ModelInfo{Name: m.Name(), Attachment: artifact.AttachFrozen, FittedOn: "O",
-			Calibration: artifact.CalibrationInfo{Kind: infer.PropagateNone, Temperature: 1}})
+			Calibration: artifact.CalibrationInfo{Kind: propagation.None, Temperature: 1}})
 	b.Manifest.Version, b.Manifest.Files = "", nil // they named the old artifact
 	b.Manifest.Created, b.Manifest.CreatedBy = now.UTC(), "rivulet trainer"
 	return nil

@@ -16,6 +16,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/preprocess"
+	"rivulet/infer/propagation"
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
 	"rivulet/test/reference/convert"
@@ -94,7 +95,7 @@ func laterAgainstStep4(t *testing.T, d *dataset.Dataset, models []string, equal,
 		expect.OK(t, err)
 		answer := func(tables *infer.Tables) *eval.Answer {
 			return eval.Run(&infer.Predictor{Model: m.Frozen(tables, w.support.Pre),
-				Calibration: infer.Calibration{Temperature: 1, Kind: infer.PropagateNone}}, test)
+				Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}, test)
 		}
 		want, got := answer(step4), answer(later)
 		share := eval.Equal(got.Class, want.Class)
