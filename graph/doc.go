@@ -34,7 +34,7 @@
 //	product.go                     row-stable products
 //	elements.go                    element by element; elements_amd64.go, elements_other.go
 //	rows_vectors.go                sums of rows; rows_amd64.go, rows_arm64.go, rows_other.go
-//	exp.go                         exponentials; exp_amd64.go, exp_other.go
+//	exp.go                         exponentials and a logarithm; exp_amd64.go, exp_other.go
 //	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
 //	normalise.go                   degree normalisation
 //	bins.go                        bins of edges by weight or relation, each with tables of its own

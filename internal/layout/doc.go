@@ -16,7 +16,7 @@
 // The path of a record has rules of its own: two functions on one screen, no functions handed down, a line
 // on the map for each file.
 //
-// budget_test.go bounds the files and lines of each package and of the whole (testdata/budget.txt), counts lines that
+// budget_test.go bounds the files and lines of each package and of the whole (testdata/budget.txt), refuses lines that
 // are too wide, and asks for a doc.go that names every file of a package of more than eight.
 //
 // test/reference, the slow oracle, test/harness, test/chaos and the other helpers of tests are for tests
