@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 )
 
@@ -26,32 +25,26 @@ const edgeTypesFile = "edge_types.json"
 // directionNames are the values of its one tensor, by which a reader tells the order of the tables.
 var directionNames = []int{0, 1}
 
-func directionsTensors(b *graph.Bins) []safetensors.Tensor {
-	out := []safetensors.Tensor{safetensors.Int64s("directions",
-		"directions of edges whose tables stand one below the other: 0 from an arrival, 1 to it", directionNames)}
-	if b.Arriving != 0 {
-		out = append(out, safetensors.Int64s("arriving", "the only direction of edges that is read of an arrival",
-			[]int{int(b.Arriving) - 1}))
-	}
-	return out
-}
-
-func decodeDirections(s safetensors.Set) (*graph.Bins, error) {
-	order, err := s.Ints("directions", len(directionNames))
-	if err == nil && !slices.Equal(order, directionNames) {
-		err = fmt.Errorf("directions are %v, want %v", order, directionNames)
-	}
-	b := &graph.Bins{Directed: true}
-	if _, ok := s["arriving"]; ok && err == nil {
-		var only []int
-		if only, err = s.Ints("arriving", 1); err == nil && !slices.Contains(directionNames, only[0]) {
-			err = fmt.Errorf("arriving is %d, want 0 or 1", only[0])
+func (b *Bundle) directionsFields(f *fields) {
+	order := directionNames
+	f.ints("directions", "directions of edges whose tables stand one below the other: 0 from an arrival, 1 to it", &order,
+		len(directionNames))
+	if f.reading() {
+		if !slices.Equal(order, directionNames) {
+			f.fail("directions are %v, want %v", order, directionNames)
 		}
-		if err == nil {
-			b.Arriving = uint8(only[0] + 1) // graph.Outgoing or graph.Incoming
-		}
+		b.Bins = &graph.Bins{Directed: true}
 	}
-	return b, err
+	if !f.has("arriving", b.Bins != nil && b.Bins.Arriving != 0) {
+		return
+	}
+	only := int(b.Bins.Arriving) - 1
+	if f.int("arriving", "the only direction of edges that is read of an arrival", &only); f.reading() {
+		if !slices.Contains(directionNames, only) {
+			f.fail("arriving is %d, want 0 or 1", only)
+		}
+		b.Bins.Arriving = uint8(only + 1) // graph.Outgoing or graph.Incoming
+	}
 }
 
 // edgeTypes is the content of [edgeTypesFile]: the types in the order of their tables, and whether each has a table for
@@ -93,20 +86,12 @@ func part(b *graph.Bins) string {
 	return binsFile
 }
 
-func binsTensors(b *graph.Bins) []safetensors.Tensor {
-	return []safetensors.Tensor{
-		safetensors.Float32s("upper", "largest weight of an edge in each bin, ascending", b.Upper, len(b.Upper)),
-		safetensors.Float32s("edges", "weight of an edge for which each bin's tables are made", b.Edges, len(b.Edges)),
+func (b *Bundle) binsFields(f *fields) {
+	if f.reading() {
+		b.Bins = &graph.Bins{}
 	}
-}
-
-func decodeBins(s safetensors.Set) (*graph.Bins, error) {
-	upper, err := s.Float32s("upper", safetensors.AnyLength)
-	if err != nil {
-		return nil, err
-	}
-	edges, err := s.Float32s("edges", len(upper))
-	return &graph.Bins{Upper: upper, Edges: edges}, err
+	f.floats("upper", "largest weight of an edge in each bin, ascending", &b.Bins.Upper, anyLength)
+	f.floats("edges", "weight of an edge for which each bin's tables are made", &b.Bins.Edges, len(b.Bins.Upper))
 }
 
 // maxBins bounds the memory of tables: each bin has its own.

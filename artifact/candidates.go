@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer/target"
 )
@@ -20,18 +19,11 @@ type Candidates struct {
 	Vectors *graph.Dense // a row a candidate, as long as the model has outputs
 }
 
-func candidatesTensors(c *Candidates) []safetensors.Tensor {
-	return append(idTensors(c.IDs, "the ids of the candidates, UTF-8, one after another"),
-		safetensors.Dense("vectors", "embeddings of the candidates, candidates×outputs", c.Vectors))
-}
-
-func decodeCandidates(s safetensors.Set, outputs int) (*Candidates, error) {
-	vectors, err := s.Dense("vectors", safetensors.AnyLength, outputs)
-	if err != nil {
-		return nil, err
+func (c *Candidates) fields(f *fields, outputs int) {
+	f.dense("vectors", "embeddings of the candidates, candidates×outputs", &c.Vectors, anyLength, outputs)
+	if f.err == nil {
+		f.ids(idsAbout, "the ids of the candidates, UTF-8, one after another", &c.IDs, c.Vectors.Rows)
 	}
-	ids, err := decodeIDs(s, vectors.Rows)
-	return &Candidates{IDs: ids, Vectors: vectors}, err
 }
 
 // validateCandidates checks that a task of links, and no other, has candidates, with finite vectors of the model's

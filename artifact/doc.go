@@ -53,7 +53,8 @@
 //	baseline                 a package: figures of the validation nodes, to compare a stream with, and for abstention
 //	requires.go              the parts that a reader of format 2 must know
 //	rows.go                  M as rows in parts: written, read one part at a time, joined
-//	files.go                 the tensors of each file
+//	files.go                 the list of files, and the tensors of those without a file of their own below
+//	fields.go                the visit of a file's tensors, which writes, reads or checks them
 //	validate.go              checks of the bundle as a whole
 //	serving.go               bundle ↔ files by name
 //	read.go, write.go        files by name ↔ directory

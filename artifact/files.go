@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
+	"rivulet/schema"
 )
 
 // The files of an artifact, by name relative to its directory.
@@ -43,153 +43,150 @@ const (
 	featuresPrefix = "features."
 )
 
-// encodeTensorFiles returns every file except the manifest; an optional file only if b has its part. b is valid.
-func encodeTensorFiles(b *Bundle) (map[string][]byte, error) {
-	tensors := map[string][]safetensors.Tensor{syntheticFile: syntheticTensors(b)}
-	for _, m := range b.Models {
-		tensors[modelFile(m.Name)] = modelTensors(m)
-	}
-	if b.Mapping != nil && !b.inParts() {
-		tensors[mappingFile] = mappingTensors(b.Mapping)
-	}
-	if b.Own != nil {
-		tensors[ownFile] = ownTensors(b.Own)
-	}
+// tensorFile is a file of tensors, with the visit of its fields.
+type tensorFile struct {
+	name   string
+	there  bool // b has its part
+	fields func(f *fields)
+}
+
+// tensorFiles lists the files of tensors that this build knows, parts of M left out.
+func (b *Bundle) tensorFiles() []tensorFile {
+	bins := ""
 	if b.Bins != nil {
-		switch part(b.Bins) {
-		case binsFile:
-			tensors[binsFile] = binsTensors(b.Bins)
-		case directionsFile:
-			tensors[directionsFile] = directionsTensors(b.Bins)
+		bins = part(b.Bins)
+	}
+	n, d, classes := b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes)
+	all := []tensorFile{
+		{syntheticFile, true, b.syntheticFields},
+		{mappingFile, b.Mapping != nil && !b.inParts(), func(f *fields) {
+			visited(f, &b.Mapping).fields(f, b.Manifest.Mapping.Rows, n)
+		}},
+		{ownFile, b.Own != nil, b.ownFields},
+		{binsFile, bins == binsFile, b.binsFields},
+		{directionsFile, bins == directionsFile, b.directionsFields},
+		{candidatesFile, b.Candidates != nil, func(f *fields) { visited(f, &b.Candidates).fields(f, classes) }},
+		{growthFile, b.Growth != nil, func(f *fields) { visited(f, &b.Growth).fields(f, n, b.Manifest.Models) }},
+		{meansFile, b.Means != nil, func(f *fields) { visited(f, &b.Means).fields(f, n, d) }},
+		{spreadFile, b.Spread != nil, func(f *fields) { visited(f, &b.Spread).fields(f, n, d, classes) }},
+		{mapFile, b.Map != nil, func(f *fields) { visited(f, &b.Map).fields(f, n, classes) }},
+	}
+	for k := range b.Models {
+		m := &b.Models[k]
+		all = append(all, tensorFile{modelFile(m.Name), true, func(f *fields) { m.fields(f, b.tableRows()) }}) // bins are read before
+	}
+	return all
+}
+
+// visited returns the part that is visited, a new one for a reader.
+func visited[T any](f *fields, of **T) *T {
+	if f.reading() {
+		*of = new(T)
+	}
+	return *of
+}
+
+// encodeTensorFiles returns every file except the manifest; an optional file only if b has its part. b is valid.
+func encodeTensorFiles(b *Bundle) (files map[string][]byte, err error) {
+	files = map[string][]byte{}
+	for _, file := range b.tensorFiles() {
+		if !file.there {
+			continue
 		}
-	}
-	if b.Candidates != nil {
-		tensors[candidatesFile] = candidatesTensors(b.Candidates)
-	}
-	if b.Growth != nil {
-		tensors[growthFile] = growthTensors(b.Growth)
-	}
-	if b.Means != nil {
-		tensors[meansFile] = meansTensors(b.Means)
-	}
-	if b.Spread != nil {
-		tensors[spreadFile] = spreadTensors(b.Spread)
-	}
-	if b.Map != nil {
-		tensors[mapFile] = mapTensors(b.Map)
-	}
-	files := make(map[string][]byte, len(tensors))
-	for name, of := range tensors {
-		data, err := safetensors.Encode(of)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if files[file.name], err = encodeFields(file.fields); err != nil {
+			return nil, fmt.Errorf("%s: %w", file.name, err)
 		}
-		files[name] = data
 	}
 	if b.Bins != nil && part(b.Bins) == edgeTypesFile {
-		data, err := encodeEdgeTypes(b.Bins)
-		if err != nil {
+		if files[edgeTypesFile], err = encodeEdgeTypes(b.Bins); err != nil {
 			return nil, fmt.Errorf("%s: %w", edgeTypesFile, err)
 		}
-		files[edgeTypesFile] = data
 	}
 	if b.Schema != nil {
-		data, err := b.Schema.MarshalJSON()
-		if err != nil {
+		if files[schemaFile], err = b.Schema.MarshalJSON(); err != nil {
 			return nil, fmt.Errorf("%s: %w", schemaFile, err)
 		}
-		files[schemaFile] = data
 	}
 	return files, nil
 }
 
-func syntheticTensors(b *Bundle) []safetensors.Tensor {
-	tensors := safetensors.CSR("adj.", "A', N'×N'", b.Synthetic.Adj)
-	tensors = append(tensors, safetensors.Dense("x", "X', N'×d, preprocessed features", b.Synthetic.X),
-		safetensors.Int32s("y", "Y', N', class indices", b.Synthetic.Labels))
-	if mean := b.Preprocess.Mean; mean != nil {
-		tensors = append(tensors, safetensors.Float32s("preprocess.mean", "d, subtracted from the features", mean, len(mean)))
+// decodeTensorFile reads the named file into its part of b, whose manifest is valid. Only shapes and types are
+// checked here. A file with a name that this build does not know is ignored.
+func decodeTensorFile(b *Bundle, name string, data []byte) (err error) {
+	out := *b // so that b never has half a part
+	switch name {
+	case schemaFile:
+		out.Schema, err = schema.Parse(data)
+	case edgeTypesFile:
+		out.Bins, err = decodeEdgeTypes(data)
+	default:
+		files := out.tensorFiles()
+		if at := slices.IndexFunc(files, func(f tensorFile) bool { return f.name == name }); at >= 0 {
+			err = decodeFields(data, files[at].fields)
+		}
 	}
-	if std := b.Preprocess.Std; std != nil {
-		tensors = append(tensors, safetensors.Float32s("preprocess.std", "d, the features are divided by it", std, len(std)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return tensors
+	*b = out
+	return nil
 }
 
-func decodeSynthetic(b *Bundle, s safetensors.Set) (err error) {
+func (b *Bundle) syntheticFields(f *fields) {
 	m := &b.Manifest
 	n, d := m.SyntheticNodes, m.Data.Features
-	if b.Synthetic.Adj, err = s.CSR("adj.", n, n); err != nil {
-		return err
+	f.csr("adj.", "A', N'×N'", &b.Synthetic.Adj, n, n)
+	f.dense("x", "X', N'×d, preprocessed features", &b.Synthetic.X, n, d)
+	f.int32s("y", "Y', N', class indices", &b.Synthetic.Labels, n)
+	if f.reading() {
+		b.Preprocess = preprocess.Parameters{Kind: m.Preprocess.Kind, Scale: m.Preprocess.Scale}
 	}
-	if b.Synthetic.X, err = s.Dense("x", n, d); err != nil {
-		return err
+	if f.has("preprocess.mean", b.Preprocess.Mean != nil) {
+		f.floats("preprocess.mean", "d, subtracted from the features", &b.Preprocess.Mean, d)
 	}
-	if b.Synthetic.Labels, err = s.Int32s("y", n); err != nil {
-		return err
+	if f.has("preprocess.std", b.Preprocess.Std != nil) {
+		f.floats("preprocess.std", "d, the features are divided by it", &b.Preprocess.Std, d)
 	}
-	b.Preprocess = preprocess.Parameters{Kind: m.Preprocess.Kind, Scale: m.Preprocess.Scale}
-	if _, ok := s["preprocess.mean"]; ok {
-		if b.Preprocess.Mean, err = s.Float32s("preprocess.mean", d); err != nil {
-			return err
-		}
-	}
-	if _, ok := s["preprocess.std"]; ok {
-		b.Preprocess.Std, err = s.Float32s("preprocess.std", d)
-	}
-	return err
 }
 
-func modelTensors(m Model) []safetensors.Tensor {
-	var tensors []safetensors.Tensor
-	for _, p := range m.Params {
-		tensors = append(tensors, safetensors.Dense(p.Name, "weight, in×out", p.Value))
+// fields visits the weights of a model, and its tables of so many rows.
+func (m *Model) fields(f *fields, rows int) {
+	if f.reading() {
+		m.readParams(f)
 	}
-	type group struct {
-		prefix, what string
-		tables       *infer.Tables
+	for k := 0; f.set == nil && k < len(m.Params); k++ {
+		f.dense(m.Params[k].Name, "weight, in×out", &m.Params[k].Value, anyLength, anyLength)
 	}
-	groups := []group{{tablesPrefix, "frozen table", m.Tables}}
+	tableFields(f, tablesPrefix, "frozen table", &m.Tables, rows)
 	for _, kind := range propagation.Kinds {
-		groups = append(groups, group{kind.Prefix(), kind.Title + "'s table", m.Propagations[kind.Name]})
+		t := m.Propagations[kind.Name]
+		if tableFields(f, kind.Prefix(), kind.Title+"'s table", &t, rows); f.reading() {
+			m.SetPropagation(kind.Name, t)
+		}
 	}
-	for _, of := range append(groups, group{featuresPrefix, "preprocessed features' table", m.Features}) {
-		if of.tables == nil {
+	tableFields(f, featuresPrefix, "preprocessed features' table", &m.Features, rows)
+}
+
+// readParams reads the weights in order of their names, and puts them into the architecture's own order.
+func (m *Model) readParams(f *fields) {
+	m.Params = nil
+	for _, name := range f.names("") {
+		if isTable(name) {
 			continue
 		}
-		for t, u := range of.tables.U {
-			tensors = append(tensors, safetensors.Dense(fmt.Sprintf("%su%d", of.prefix, t), of.what+" of that step, N'×width",
-				u))
-		}
-		if c := of.tables.C; c != nil {
-			tensors = append(tensors, safetensors.Dense(of.prefix+"c", "the way back i→j→i, N'×width", c))
-		}
+		var value *graph.Dense
+		f.dense(name, "", &value, anyLength, anyLength)
+		m.Params = append(m.Params, infer.Param{Name: name, Value: value})
 	}
-	return tensors
-}
-
-func decodeModel(m *Model, s safetensors.Set, synthetic int) (err error) {
-	params, err := decodeParams(s)
+	if !f.reading() {
+		return
+	}
+	model, err := infer.Build(m.Name, m.Params)
 	if err != nil {
-		return err
+		f.err = err
+		return
 	}
-	model, err := infer.Build(m.Name, params)
-	if err != nil {
-		return err
-	}
-	m.Params = model.Params() // in the architecture's own order
-	if m.Tables, err = decodeTables(s, tablesPrefix, synthetic); err != nil {
-		return err
-	}
-	for _, kind := range propagation.Kinds {
-		t, err := decodeTables(s, kind.Prefix(), synthetic)
-		if err != nil {
-			return err
-		}
-		m.SetPropagation(kind.Name, t)
-	}
-	m.Features, err = decodeTables(s, featuresPrefix, synthetic)
-	return err
+	m.Params = model.Params()
 }
 
 func isTable(name string) bool {
@@ -197,92 +194,42 @@ func isTable(name string) bool {
 		slices.ContainsFunc(propagation.Kinds, func(k propagation.Kind) bool { return strings.HasPrefix(name, k.Prefix()) })
 }
 
-// decodeParams reads the weights in order of their names.
-func decodeParams(s safetensors.Set) ([]infer.Param, error) {
-	var params []infer.Param
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if isTable(name) {
-			continue
+// tableFields visits u0, u1, … and c under a prefix; nil if there are none.
+func tableFields(f *fields, prefix, what string, tables **infer.Tables, rows int) {
+	if !f.hasGroup(prefix, *tables != nil) {
+		return
+	}
+	t, known := visited(f, tables), []string(nil)
+	for k := 0; ; k++ {
+		name := fmt.Sprintf("%su%d", prefix, k)
+		if f.reading() && (k == 0 || f.has(name, false)) {
+			t.U = append(t.U, nil)
 		}
-		value, err := s.Dense(name, safetensors.AnyLength, safetensors.AnyLength)
-		if err != nil {
-			return nil, err
-		}
-		params = append(params, infer.Param{Name: name, Value: value})
-	}
-	return params, nil
-}
-
-// decodeTables reads u0, u1, … and c under a prefix; nil if there are none.
-func decodeTables(s safetensors.Set, prefix string, synthetic int) (*infer.Tables, error) {
-	var tables infer.Tables
-	var names []string
-	for name := range s {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return nil, nil
-	}
-	slices.Sort(names)
-	take := func(name string) (*graph.Dense, error) {
-		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
-		return s.Dense(name, synthetic, safetensors.AnyLength)
-	}
-	for first := true; ; first = false {
-		name := fmt.Sprintf("%su%d", prefix, len(tables.U))
-		if _, ok := s[name]; !ok && !first {
+		if k == len(t.U) {
 			break
 		}
-		u, err := take(name)
-		if err != nil {
-			return nil, err
+		f.dense(name, what+" of that step, N'×width", &t.U[k], rows, anyLength)
+		known = append(known, name)
+	}
+	if f.has(prefix+"c", t.C != nil) {
+		f.dense(prefix+"c", "the way back i→j→i, N'×width", &t.C, rows, anyLength)
+		known = append(known, prefix+"c")
+	}
+	for _, name := range f.names(prefix) {
+		if !slices.Contains(known, name) {
+			f.fail("tensor %q is unexpected after %su%d", name, prefix, len(t.U)-1)
 		}
-		tables.U = append(tables.U, u)
 	}
-	if _, ok := s[prefix+"c"]; ok {
-		var err error
-		if tables.C, err = take(prefix + "c"); err != nil {
-			return nil, err
-		}
-	}
-	if len(names) > 0 {
-		return nil, fmt.Errorf("tensor %q is unexpected after %su%d", names[0], prefix, len(tables.U)-1)
-	}
-	return &tables, nil
 }
 
-func mappingTensors(m *Mapping) []safetensors.Tensor {
-	return append(safetensors.CSR("", "M, N×N'", m.Rows),
-		idTensors(m.IDs, "the ids of M's rows, UTF-8, one after another")...)
+// fields visits the rows of M, or some of them, and their ids.
+func (m *Mapping) fields(f *fields, rows, synthetic int) {
+	f.csr("", "M, N×N'", &m.Rows, rows, synthetic)
+	f.ids(idsAbout, "the ids of M's rows, UTF-8, one after another", &m.IDs, rows)
 }
 
-// idTensors are ids one after another, which [decodeIDs] reads.
-func idTensors(ids []string, about string) []safetensors.Tensor {
-	offsets := make([]int, 1, len(ids)+1)
-	var text []byte
-	for _, id := range ids {
-		text = append(text, id...)
-		offsets = append(offsets, len(text))
-	}
-	return []safetensors.Tensor{
-		safetensors.Int64s("ids.offsets", "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]", offsets),
-		{Name: "ids.bytes", DType: safetensors.U8, Shape: []int{len(text)}, About: about, Data: text}}
-}
-
-// decodeRows reads rows of M with their ids.
-func decodeRows(s safetensors.Set, rows, synthetic int) (*Mapping, error) {
-	m, err := s.CSR("", rows, synthetic)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := decodeIDs(s, rows)
-	if err != nil {
-		return nil, err
-	}
-	return &Mapping{IDs: ids, Rows: m}, nil
-}
+// idsAbout describes the tensor with the ends of ids.
+const idsAbout = "N+1: id i is ids.bytes[offsets[i]:offsets[i+1]]"
 
 func decodeIDs(s safetensors.Set, rows int) ([]string, error) {
 	offsets, err := s.Ints("ids.offsets", rows+1)
@@ -306,83 +253,6 @@ func decodeIDs(s safetensors.Set, rows int) ([]string, error) {
 		ids[i] = all[lo:hi]
 	}
 	return ids, nil
-}
-
-// decodeTensorFile reads the named file into its part of b, whose manifest is valid. Only shapes and types are
-// checked here. A file with a name that this build does not know is ignored.
-func decodeTensorFile(b *Bundle, name string, data []byte) error {
-	var decode func(safetensors.Set) error
-	switch {
-	case name == schemaFile:
-		return b.decodeSchema(data)
-	case name == edgeTypesFile:
-		of, err := decodeEdgeTypes(data)
-		if b.Bins = of; err != nil {
-			return fmt.Errorf("%s: %w", edgeTypesFile, err)
-		}
-		return nil
-	case name == syntheticFile:
-		decode = func(s safetensors.Set) error { return decodeSynthetic(b, s) }
-	case name == mappingFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Mapping, err = decodeRows(s, b.Manifest.Mapping.Rows, b.Manifest.SyntheticNodes)
-			return err
-		}
-	case name == binsFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Bins, err = decodeBins(s)
-			return err
-		}
-	case name == directionsFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Bins, err = decodeDirections(s)
-			return err
-		}
-	case name == ownFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Own, err = decodeOwn(s)
-			return err
-		}
-	case name == candidatesFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Candidates, err = decodeCandidates(s, len(b.Manifest.Data.Classes))
-			return err
-		}
-	case name == growthFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Growth, err = decodeGrowth(s, b.Manifest.SyntheticNodes, b.Manifest.Models)
-			return err
-		}
-	case name == meansFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Means, err = decodeMeans(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features)
-			return err
-		}
-	case name == spreadFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Spread, err = decodeSpread(s, b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
-			return err
-		}
-	case name == mapFile:
-		decode = func(s safetensors.Set) (err error) {
-			b.Map, err = decodeMap(s, b.Manifest.SyntheticNodes, len(b.Manifest.Data.Classes))
-			return err
-		}
-	default:
-		i := slices.IndexFunc(b.Models, func(m Model) bool { return modelFile(m.Name) == name })
-		if i < 0 {
-			return nil
-		}
-		decode = func(s safetensors.Set) error { return decodeModel(&b.Models[i], s, b.tableRows()) } // bins come before
-	}
-	tensors, err := safetensors.Decode(data)
-	if err == nil {
-		err = decode(tensors)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
 // requiredFiles returns the files that a manifest of these models must list.

@@ -6,9 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/growth"
@@ -55,106 +53,48 @@ func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*growth.Grower, e
 	return growth.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models, b.Bins), nil
 }
 
-// parts are the messages' parts by the names of their tensors.
-func parts(model string, m *growth.Messages) map[string]*growth.Part {
-	out := map[string]*growth.Part{model + ".c": &m.C}
-	for k := range m.U {
-		out[fmt.Sprintf("%s.u%d", model, k)] = &m.U[k]
+// fields visits the growth of n synthetic nodes for these models; tensors of other models are left alone.
+func (g *Growth) fields(f *fields, n int, models []ModelInfo) {
+	if f.reading() {
+		g.Messages = map[string]growth.Messages{}
 	}
-	return out
-}
-
-func growthTensors(g *Growth) []safetensors.Tensor {
-	tensors := []safetensors.Tensor{
-		safetensors.Dense("dictionary", "N'×p, messages of the synthetic nodes", g.Dictionary),
-		safetensors.Int64s("entries", "most entries of a row of M", []int{g.Entries}),
-	}
-	for model, messages := range g.Messages {
-		if messages.Bins != nil {
-			tensors = append(tensors, safetensors.Float32s(model+".bins", "factor of each bin's messages", messages.Bins,
-				len(messages.Bins)))
-		}
-		for name, part := range parts(model, &messages) {
-			if part.Factor != nil {
-				tensors = append(tensors, safetensors.Dense(name+".factor", "width×columns, makes messages of the table",
-					part.Factor))
-			} else {
-				tensors = append(tensors, safetensors.Float32s(name+".scale", "of the table's columns as messages",
-					[]float32{part.Scale}, 1))
-			}
-		}
-	}
-	return tensors
-}
-
-// decodeGrowth reads the growth of n synthetic nodes for these models; tensors of other models are left alone.
-func decodeGrowth(s safetensors.Set, n int, models []ModelInfo) (*Growth, error) {
-	g := &Growth{Messages: map[string]growth.Messages{}}
-	var err error
-	if g.Dictionary, err = s.Dense("dictionary", n, safetensors.AnyLength); err != nil {
-		return nil, err
-	}
-	entries, err := s.Ints("entries", 1)
-	if err != nil {
-		return nil, err
-	}
-	g.Entries = entries[0]
+	f.dense("dictionary", "N'×p, messages of the synthetic nodes", &g.Dictionary, n, anyLength)
+	f.int("entries", "most entries of a row of M", &g.Entries)
 	for _, m := range models {
-		messages, there, err := decodeMessages(s, m.Name)
-		if err != nil {
-			return nil, err
+		messages, there := g.Messages[m.Name]
+		if !f.hasGroup(m.Name+".", there) {
+			continue
 		}
-		if there {
+		if messageFields(f, m.Name, &messages); f.reading() {
 			g.Messages[m.Name] = messages
 		}
 	}
-	return g, nil
 }
 
-// decodeMessages reads the parts of a model, of tables u0, u1, … and c.
-func decodeMessages(s safetensors.Set, model string) (m growth.Messages, there bool, err error) {
-	for name := range s {
-		there = there || strings.HasPrefix(name, model+".")
-	}
-	if !there {
-		return m, false, nil
-	}
-	for {
-		name := fmt.Sprintf("%s.u%d", model, len(m.U))
-		if !hasPart(s, name) {
+// messageFields visits the parts of a model, of tables u0, u1, … and c.
+func messageFields(f *fields, model string, m *growth.Messages) {
+	for k := 0; ; k++ {
+		name := fmt.Sprintf("%s.u%d", model, k)
+		if f.reading() && (f.has(name+".scale", false) || f.has(name+".factor", false)) {
+			m.U = append(m.U, growth.Part{})
+		}
+		if k == len(m.U) {
 			break
 		}
-		part, err := decodePart(s, name)
-		if err != nil {
-			return m, true, err
-		}
-		m.U = append(m.U, part)
+		partFields(f, name, &m.U[k])
 	}
-	if _, ok := s[model+".bins"]; ok {
-		if m.Bins, err = s.Float32s(model+".bins", safetensors.AnyLength); err != nil {
-			return m, true, err
-		}
+	if f.has(model+".bins", m.Bins != nil) {
+		f.floats(model+".bins", "factor of each bin's messages", &m.Bins, anyLength)
 	}
-	m.C, err = decodePart(s, model+".c")
-	return m, true, err
+	partFields(f, model+".c", &m.C)
 }
 
-func hasPart(s safetensors.Set, name string) bool {
-	_, scale := s[name+".scale"]
-	_, factor := s[name+".factor"]
-	return scale || factor
-}
-
-func decodePart(s safetensors.Set, name string) (growth.Part, error) {
-	if _, ok := s[name+".factor"]; ok {
-		factor, err := s.Dense(name+".factor", safetensors.AnyLength, safetensors.AnyLength)
-		return growth.Part{Factor: factor}, err
+func partFields(f *fields, name string, p *growth.Part) {
+	if f.has(name+".factor", p.Factor != nil) {
+		f.dense(name+".factor", "width×columns, makes messages of the table", &p.Factor, anyLength, anyLength)
+		return
 	}
-	scale, err := s.Float32s(name+".scale", 1)
-	if err != nil {
-		return growth.Part{}, err
-	}
-	return growth.Part{Scale: scale[0]}, nil
+	f.float(name+".scale", "of the table's columns as messages", &p.Scale)
 }
 
 // validateGrowth checks the dictionary and that the parts of each model fit its tables, which are valid.

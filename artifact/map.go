@@ -6,7 +6,6 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 )
 
@@ -47,112 +46,50 @@ func (m *Manifest) HasMap() bool {
 	return ok
 }
 
-func mapTensors(m *Map) []safetensors.Tensor {
-	at, positions, weights := []int{0}, []int32{}, []float32{}
-	for _, list := range m.Features {
-		for _, s := range list {
-			positions, weights = append(positions, s.Feature), append(weights, s.Weight)
+// fields visits the map of n synthetic nodes and so many classes.
+func (m *Map) fields(f *fields, n, classes int) {
+	f.dense("xy", "N'×2, places of the synthetic nodes", &m.XY, n, 2)
+	f.scales("mass", "N', column sums of M", &m.Mass, n)
+	f.dense("shares", "N'×C, classes of the labelled nodes behind them", &m.Shares, n, classes)
+	lists(f, "features.indptr", "N'+1, where the strongest features of each begin", &m.Features, n, func(all *[]Strength) {
+		positions, weights := make([]int32, len(*all)), make([]float32, len(*all))
+		for k, s := range *all {
+			positions[k], weights[k] = s.Feature, s.Weight
 		}
-		at = append(at, len(positions))
-	}
-	tensors := []safetensors.Tensor{
-		safetensors.Dense("xy", "N'×2, places of the synthetic nodes", m.XY),
-		safetensors.Float32s("mass", "N', column sums of M", m.Mass, len(m.Mass)),
-		safetensors.Dense("shares", "N'×C, classes of the labelled nodes behind them", m.Shares),
-		safetensors.Int64s("features.indptr", "N'+1, where the strongest features of each begin", at),
-		safetensors.Int32s("features.indices", "positions of the strongest features", positions),
-		safetensors.Float32s("features.data", "how far from the mean over S", weights, len(weights)),
-	}
-	if m.Heaviest == nil {
-		return tensors
-	}
-	at, entries, ends, ids := []int{0}, []float32{}, []int{0}, []byte{}
-	for _, list := range m.Heaviest {
-		for _, h := range list {
-			entries, ids = append(entries, h.Weight), append(ids, h.ID...)
-			ends = append(ends, len(ids))
+		f.int32s("features.indices", "positions of the strongest features", &positions, anyLength)
+		f.floats("features.data", "how far from the mean over S", &weights, len(positions))
+		for k := 0; f.reading() && k < len(positions); k++ {
+			*all = append(*all, Strength{positions[k], weights[k]})
 		}
-		at = append(at, len(entries))
+	})
+	if !f.has("heaviest.indptr", m.Heaviest != nil) {
+		return
 	}
-	return append(tensors, safetensors.Int64s("heaviest.indptr", "N'+1, where the heaviest nodes of each begin", at),
-		safetensors.Float32s("heaviest.data", "their entries of M", entries, len(entries)),
-		safetensors.Int64s("ids.offsets", "id k of the heaviest is ids.bytes[offsets[k]:offsets[k+1]]", ends),
-		safetensors.Tensor{Name: "ids.bytes", DType: safetensors.U8, Shape: []int{len(ids)},
-			About: "the ids of the heaviest nodes, UTF-8, one after another", Data: ids})
-}
-
-// decodeMap reads the map of n synthetic nodes and so many classes.
-func decodeMap(s safetensors.Set, n, classes int) (*Map, error) {
-	m := &Map{Features: make([][]Strength, n)}
-	var err error
-	if m.XY, err = s.Dense("xy", n, 2); err != nil {
-		return nil, err
-	}
-	if m.Mass, err = s.Float32s("mass", n); err != nil {
-		return nil, err
-	}
-	if m.Shares, err = s.Dense("shares", n, classes); err != nil {
-		return nil, err
-	}
-	positions, err := s.Int32s("features.indices", safetensors.AnyLength)
-	if err != nil {
-		return nil, err
-	}
-	weights, err := s.Float32s("features.data", len(positions))
-	if err != nil {
-		return nil, err
-	}
-	at, err := s.Lists("features.indptr", n, len(positions))
-	if err != nil {
-		return nil, err
-	}
-	for i := range n {
-		for k := at[i]; k < at[i+1]; k++ {
-			m.Features[i] = append(m.Features[i], Strength{positions[k], weights[k]})
+	lists(f, "heaviest.indptr", "N'+1, where the heaviest nodes of each begin", &m.Heaviest, n, func(all *[]Heavy) {
+		weights, ids := make([]float32, len(*all)), make([]string, len(*all))
+		for k, h := range *all {
+			weights[k], ids[k] = h.Weight, h.ID
 		}
-	}
-	if _, there := s["heaviest.indptr"]; there {
-		m.Heaviest, err = decodeHeaviest(s, n)
-	}
-	return m, err
-}
-
-func decodeHeaviest(s safetensors.Set, n int) ([][]Heavy, error) {
-	weights, err := s.Float32s("heaviest.data", safetensors.AnyLength)
-	if err != nil {
-		return nil, err
-	}
-	at, err := s.Lists("heaviest.indptr", n, len(weights))
-	if err != nil {
-		return nil, err
-	}
-	ids, err := decodeIDs(s, len(weights))
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]Heavy, n)
-	for i := range n {
-		for k := at[i]; k < at[i+1]; k++ {
-			out[i] = append(out[i], Heavy{ids[k], weights[k]})
+		f.floats("heaviest.data", "their entries of M", &weights, anyLength)
+		f.ids("id k of the heaviest is ids.bytes[offsets[k]:offsets[k+1]]",
+			"the ids of the heaviest nodes, UTF-8, one after another", &ids, len(weights))
+		for k := 0; f.reading() && k < len(weights); k++ {
+			*all = append(*all, Heavy{ids[k], weights[k]})
 		}
-	}
-	return out, nil
+	})
 }
 
 // validate checks the map of an artifact with n synthetic nodes, d features and so many classes.
 func (m *Map) validate(n, d, classes int) error {
-	if err := validateDense(m.XY, n, 2); err != nil {
-		return fmt.Errorf("xy: %w", err)
+	if err := checkValues(func(f *fields) { m.fields(f, n, classes) }); err != nil {
+		return err
 	}
 	for k, v := range m.XY.Data {
 		if v < -1 || v > 1 {
 			return fmt.Errorf("xy: row %d, column %d is %v, want -1 to 1", k/2, k%2, v)
 		}
 	}
-	if err := validateScales(m.Mass, n); err != nil {
-		return fmt.Errorf("mass: %w", err)
-	}
-	if err := m.validateShares(n, classes); err != nil {
+	if err := m.validateShares(); err != nil {
 		return fmt.Errorf("shares: %w", err)
 	}
 	if len(m.Features) != n {
@@ -175,11 +112,8 @@ func (m *Map) validate(n, d, classes int) error {
 	return nil
 }
 
-func (m *Map) validateShares(n, classes int) error {
-	if err := validateDense(m.Shares, n, classes); err != nil {
-		return err
-	}
-	for i := range n {
+func (m *Map) validateShares() error {
+	for i := range m.Shares.Rows {
 		sum := 0.0
 		for c, v := range m.Shares.Row(i) {
 			if v < 0 {

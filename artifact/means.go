@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 )
@@ -52,55 +51,28 @@ func (m *Manifest) HasMeans() bool {
 	return ok
 }
 
-func meansTensors(m *Means) []safetensors.Tensor {
-	tensors := []safetensors.Tensor{safetensors.Dense("x",
-		"N'×d, weighted means of the preprocessed features of each cluster", m.X)}
-	for name, of := range m.Operators {
-		tensors = append(tensors, safetensors.Dense(name+".px", "N'×d, means of what the nodes receive", of.PX),
-			safetensors.Dense(name+".scaled", "N'×d, means of what the nodes send", of.Scaled),
-			safetensors.Float32s(name+".scale", "N', means of the scale of what the nodes send", of.Scale, len(of.Scale)),
-			safetensors.Float32s(name+".back", "N', means of the way back i→j→i", of.Back, len(of.Back)))
+// fields visits the means of n synthetic nodes and d features.
+func (m *Means) fields(f *fields, n, d int) {
+	if f.reading() {
+		m.Operators = map[string]OperatorMeans{}
 	}
-	return tensors
-}
-
-// decodeMeans reads the means of n synthetic nodes and d features.
-func decodeMeans(s safetensors.Set, n, d int) (*Means, error) {
-	m := &Means{Operators: map[string]OperatorMeans{}}
-	var err error
-	if m.X, err = s.Dense("x", n, d); err != nil {
-		return nil, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		operator, _, dotted := strings.Cut(name, ".")
-		if _, done := m.Operators[operator]; done || !dotted || !slices.Contains(operators, operator) {
-			continue // unknown tensors are left alone
+	f.dense("x", "N'×d, weighted means of the preprocessed features of each cluster", &m.X, n, d)
+	for _, name := range operators {
+		of, there := m.Operators[name]
+		if !f.hasGroup(name+".", there) {
+			continue
 		}
-		if m.Operators[operator], err = decodeOperator(s, operator, n, d); err != nil {
-			return nil, err
+		f.dense(name+".px", "N'×d, means of what the nodes receive", &of.PX, n, d)
+		f.dense(name+".scaled", "N'×d, means of what the nodes send", &of.Scaled, n, d)
+		f.scales(name+".scale", "N', means of the scale of what the nodes send", &of.Scale, n)
+		f.scales(name+".back", "N', means of the way back i→j→i", &of.Back, n)
+		if f.reading() {
+			m.Operators[name] = of
 		}
 	}
-	return m, nil
-}
-
-func decodeOperator(s safetensors.Set, name string, n, d int) (of OperatorMeans, err error) {
-	if of.PX, err = s.Dense(name+".px", n, d); err != nil {
-		return of, err
-	}
-	if of.Scaled, err = s.Dense(name+".scaled", n, d); err != nil {
-		return of, err
-	}
-	if of.Scale, err = s.Float32s(name+".scale", n); err != nil {
-		return of, err
-	}
-	of.Back, err = s.Float32s(name+".back", n)
-	return of, err
 }
 
 func (m *Means) validate(n, d int) error {
-	if err := validateDense(m.X, n, d); err != nil {
-		return fmt.Errorf("x: %w", err)
-	}
 	if len(m.Operators) == 0 {
 		return errors.New("no means of any operator")
 	}
@@ -108,27 +80,8 @@ func (m *Means) validate(n, d int) error {
 		if !slices.Contains(operators, name) {
 			return fmt.Errorf("operator %q is not one of %s", name, strings.Join(operators, ", "))
 		}
-		if err := m.Operators[name].validate(n, d); err != nil {
-			return fmt.Errorf("%s.%w", name, err)
-		}
 	}
-	return nil
-}
-
-func (o OperatorMeans) validate(n, d int) error {
-	if err := validateDense(o.PX, n, d); err != nil {
-		return fmt.Errorf("px: %w", err)
-	}
-	if err := validateDense(o.Scaled, n, d); err != nil {
-		return fmt.Errorf("scaled: %w", err)
-	}
-	if err := validateScales(o.Scale, n); err != nil {
-		return fmt.Errorf("scale: %w", err)
-	}
-	if err := validateScales(o.Back, n); err != nil {
-		return fmt.Errorf("back: %w", err)
-	}
-	return nil
+	return checkValues(func(f *fields) { m.fields(f, n, d) })
 }
 
 // validateScales checks n finite numbers that are 0 or more.

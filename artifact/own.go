@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/artifact/safetensors"
+	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/infer/perceptron"
 )
@@ -14,32 +14,22 @@ import (
 // answers beside would give other predictions.
 const ownFile = "own.safetensors"
 
-// ownTensors are the weights of each layer, under the names of PyTorch Geometric's MLP.
-func ownTensors(layers []architecture.Layer) (out []safetensors.Tensor) {
-	for k, l := range layers {
-		out = append(out, safetensors.Dense(fmt.Sprintf("lins.%d.weight", k), "weight, in×out", l.Self),
-			safetensors.Float32s(fmt.Sprintf("lins.%d.bias", k), "bias, 1×out", l.Bias, 1, len(l.Bias)))
+// ownFields visits the weights of each layer, under the names of PyTorch Geometric's MLP.
+func (b *Bundle) ownFields(f *fields) {
+	if f.reading() {
+		b.Own = make([]architecture.Layer, len(f.set)/2)
 	}
-	return out
-}
-
-func decodeOwn(s safetensors.Set) (layers []architecture.Layer, err error) {
-	for k := range len(s) / 2 {
-		var l architecture.Layer
-		if l.Self, err = s.Dense(fmt.Sprintf("lins.%d.weight", k), safetensors.AnyLength, safetensors.AnyLength); err != nil {
-			return nil, err
+	for k := range b.Own {
+		l := &b.Own[k]
+		bias := &graph.Dense{Rows: 1, Cols: len(l.Bias), Data: l.Bias}
+		f.dense(fmt.Sprintf("lins.%d.weight", k), "weight, in×out", &l.Self, anyLength, anyLength)
+		if f.dense(fmt.Sprintf("lins.%d.bias", k), "bias, 1×out", &bias, 1, anyLength); f.reading() {
+			l.Bias = bias.Data
 		}
-		bias, err := s.Dense(fmt.Sprintf("lins.%d.bias", k), 1, safetensors.AnyLength)
-		if err != nil {
-			return nil, err
-		}
-		l.Bias = bias.Data
-		layers = append(layers, l)
 	}
-	if len(s) != 2*len(layers) {
-		return nil, fmt.Errorf("%d tensors, want a weight and a bias of each layer", len(s))
+	if f.reading() && len(f.set) != 2*len(b.Own) {
+		f.fail("%d tensors, want a weight and a bias of each layer", len(f.set))
 	}
-	return layers, nil
 }
 
 // validateOwn checks that there are weights if a model is answered beside, that they fit the data, and the exponents.

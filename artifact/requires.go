@@ -9,7 +9,6 @@ import (
 
 	"rivulet/infer/propagation"
 	"rivulet/infer/target"
-	"rivulet/schema"
 )
 
 // Parts of format 2. A part is a file that a reader must know, because it would misread the other files without it.
@@ -117,14 +116,6 @@ func (m *Manifest) validateParts() error {
 	}
 	if m.FormatVersion >= 2 && len(m.Requires) == 0 {
 		return errors.New("requires is missing, which format_version 2 has")
-	}
-	return nil
-}
-
-// decodeSchema reads schema.json.
-func (b *Bundle) decodeSchema(data []byte) (err error) {
-	if b.Schema, err = schema.Parse(data); err != nil {
-		return fmt.Errorf("%s: %w", schemaFile, err)
 	}
 	return nil
 }

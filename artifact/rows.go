@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 )
 
@@ -211,7 +210,7 @@ func (b *Bundle) encodeParts(keep func(name string, data []byte) error) (*encode
 			return nil, err
 		}
 		name := partFile(len(counts))
-		data, err := safetensors.Encode(mappingTensors(p))
+		data, err := encodeFields(func(f *fields) { p.fields(f, len(p.IDs), b.Manifest.SyntheticNodes) })
 		if err == nil {
 			err = keep(name, data)
 		}
@@ -221,22 +220,21 @@ func (b *Bundle) encodeParts(keep func(name string, data []byte) error) (*encode
 		out.files[name] = describe(data)
 		counts = append(counts, len(p.IDs))
 	}
-	index := safetensors.Int64s(indexTensor, "rows of mapping/00000.safetensors, 00001, …", counts)
 	var err error
-	if out.index, err = safetensors.Encode([]safetensors.Tensor{index}); err != nil {
+	if out.index, err = encodeFields(func(f *fields) { indexField(f, &counts) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", mappingFile, err)
 	}
 	return out, nil
 }
 
+func indexField(f *fields, counts *[]int) {
+	f.ints(indexTensor, "rows of mapping/00000.safetensors, 00001, …", counts, anyLength)
+}
+
 // readIndex returns the rows of each part of an M in parts.
 func readIndex(root *os.Root, m *Manifest) ([]int, error) {
-	tensors, err := readTensors(root, m, mappingFile)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := safetensors.Set(tensors).Ints(indexTensor, safetensors.AnyLength)
-	if err != nil {
+	var counts []int
+	if err := readFields(root, m, mappingFile, func(f *fields) { indexField(f, &counts) }); err != nil {
 		return nil, err
 	}
 	rows, listed := 0, 0
@@ -271,8 +269,8 @@ func storedParts(dir string, m *Manifest, counts []int) iter.Seq2[*Mapping, erro
 		}
 		defer func() { _ = root.Close() }()
 		for k, n := range counts {
-			p, err := readPart(root, m, partFile(k), n)
-			if err != nil {
+			p := new(Mapping)
+			if err := readFields(root, m, partFile(k), func(f *fields) { p.fields(f, n, m.SyntheticNodes) }); err != nil {
 				yield(nil, fmt.Errorf("%s: %w", partFile(k), err))
 				return
 			}
@@ -283,24 +281,16 @@ func storedParts(dir string, m *Manifest, counts []int) iter.Seq2[*Mapping, erro
 	}
 }
 
-func readPart(root *os.Root, m *Manifest, name string, rows int) (*Mapping, error) {
-	tensors, err := readTensors(root, m, name)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRows(tensors, rows, m.SyntheticNodes)
-}
-
-// readTensors reads a file that the manifest lists, after a comparison with its SHA-256.
-func readTensors(root *os.Root, m *Manifest, name string) (map[string]safetensors.Tensor, error) {
+// readFields reads a file that the manifest lists, after a comparison with its SHA-256.
+func readFields(root *os.Root, m *Manifest, name string, visit func(*fields)) error {
 	data, err := readListed(root, name, m.Files[name])
 	if err == nil {
 		err = verify(data, m.Files[name])
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return safetensors.Decode(data)
+	return decodeFields(data, visit)
 }
 
 // openParts sets Parts after reading each of them once.

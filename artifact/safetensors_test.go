@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/artifact/safetensors"
+	"rivulet/infer"
 	"rivulet/test/expect"
 )
 
@@ -189,8 +190,10 @@ func tablesError(names ...string) error {
 	for _, name := range names {
 		s[name] = safetensors.Float32s(name, "", []float32{1}, 1, 1)
 	}
-	_, err := decodeTables(s, tablesPrefix, 1)
-	return err
+	var tables *infer.Tables
+	f := fields{set: s}
+	tableFields(&f, tablesPrefix, "", &tables, 1)
+	return f.err
 }
 
 func TestTensorsRoundTrip(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"rivulet/artifact/safetensors"
 	"rivulet/graph"
 )
 
@@ -44,66 +43,22 @@ func ReadSpread(dir string) (*Spread, error) {
 	return b.Spread, nil
 }
 
-func spreadTensors(s *Spread) []safetensors.Tensor {
-	return []safetensors.Tensor{
-		safetensors.Dense("means", "μ, N'×d, means of the propagated features of labelled nodes", s.Means),
-		safetensors.Float32s("weights", "N', numbers of these nodes", s.Weights, len(s.Weights)),
-		safetensors.Dense("factor", "V, r×d, principal directions around the means", s.Factor),
-		safetensors.Float32s("rest", "s, d, variances that V leaves", s.Rest, len(s.Rest)),
-		safetensors.Int64s("rank", "directions of the fit with the spread", []int{s.Rank}),
-		safetensors.Float32s("decay", "weight decay of the fit with the spread", []float32{s.Decay}, 1),
-		safetensors.Dense("labels.means", "Y', N'×C, soft labels of the means", s.Soft),
-		safetensors.Dense("labels.factor", "Γ, soft labels of the first directions", s.SoftSpread),
-		safetensors.Float32s("labels.decay", "weight decay of the fit to soft labels", []float32{s.SoftDecay}, 1),
-	}
-}
-
-func decodeSpread(set safetensors.Set, n, d, classes int) (s *Spread, err error) {
-	s = &Spread{}
-	for _, m := range []struct {
-		name          string
-		to            **graph.Dense
-		rows, columns int
-	}{{"means", &s.Means, n, d}, {"factor", &s.Factor, safetensors.AnyLength, d}, {"labels.means", &s.Soft, n, classes},
-		{"labels.factor", &s.SoftSpread, safetensors.AnyLength, classes}} {
-		if *m.to, err = set.Dense(m.name, m.rows, m.columns); err != nil {
-			return nil, err
-		}
-	}
-	var decay, softDecay []float32
-	for _, v := range []struct {
-		name   string
-		to     *[]float32
-		length int
-	}{{"weights", &s.Weights, n}, {"rest", &s.Rest, d}, {"decay", &decay, 1}, {"labels.decay", &softDecay, 1}} {
-		if *v.to, err = set.Float32s(v.name, v.length); err != nil {
-			return nil, err
-		}
-	}
-	rank, err := set.Ints("rank", 1)
-	if err != nil {
-		return nil, err
-	}
-	s.Rank, s.Decay, s.SoftDecay = rank[0], decay[0], softDecay[0]
-	return s, nil
+// fields visits the spread of n synthetic nodes, d features and so many classes.
+func (s *Spread) fields(f *fields, n, d, classes int) {
+	f.dense("means", "μ, N'×d, means of the propagated features of labelled nodes", &s.Means, n, d)
+	f.dense("factor", "V, r×d, principal directions around the means", &s.Factor, anyLength, d)
+	f.dense("labels.means", "Y', N'×C, soft labels of the means", &s.Soft, n, classes)
+	f.dense("labels.factor", "Γ, soft labels of the first directions", &s.SoftSpread, anyLength, classes)
+	f.scales("weights", "N', numbers of these nodes", &s.Weights, n)
+	f.scales("rest", "s, d, variances that V leaves", &s.Rest, d)
+	f.int("rank", "directions of the fit with the spread", &s.Rank)
+	f.float("decay", "weight decay of the fit with the spread", &s.Decay)
+	f.float("labels.decay", "weight decay of the fit to soft labels", &s.SoftDecay)
 }
 
 func (s *Spread) validate(n, d, classes int) error {
-	for _, of := range []struct {
-		name          string
-		value         *graph.Dense
-		rows, columns int
-	}{{"means", s.Means, n, d}, {"factor", s.Factor, s.Factor.Rows, d}, {"labels.means", s.Soft, n, classes},
-		{"labels.factor", s.SoftSpread, s.SoftSpread.Rows, classes}} {
-		if err := validateDense(of.value, of.rows, of.columns); err != nil {
-			return fmt.Errorf("%s: %w", of.name, err)
-		}
-	}
-	if err := validateScales(s.Weights, n); err != nil {
-		return fmt.Errorf("weights: %w", err)
-	}
-	if err := validateScales(s.Rest, d); err != nil {
-		return fmt.Errorf("rest: %w", err)
+	if err := checkValues(func(f *fields) { s.fields(f, n, d, classes) }); err != nil {
+		return err
 	}
 	switch {
 	case s.Rank < 0 || s.Rank > s.Factor.Rows:
