@@ -40,7 +40,7 @@
 //
 // # Where things are
 //
-//	bundle.go, manifest.go   the types
+//	bundle.go, manifest.go   the types; names of versions
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
 //	means.go                 cluster means, in memory and as tensors
@@ -58,5 +58,4 @@
 //	validate.go              checks of the bundle as a whole
 //	serving.go               bundle ↔ files by name
 //	read.go, write.go        files by name ↔ directory
-//	version.go               names of versions
 package artifact

@@ -73,7 +73,8 @@ func (b *Bundle) tensorFiles() []tensorFile {
 	}
 	for k := range b.Models {
 		m := &b.Models[k]
-		all = append(all, tensorFile{modelFile(m.Name), true, func(f *fields) { m.fields(f, b.tableRows()) }}) // bins are read before
+		// Bins come before models in the order of names, in which files are read: b.tableRows depends on them.
+		all = append(all, tensorFile{modelFile(m.Name), true, func(f *fields) { m.fields(f, b.tableRows()) }})
 	}
 	return all
 }
