@@ -34,9 +34,9 @@ func (d *Dataset) AsLinks() error {
 	return d.checkLinks()
 }
 
-// checkLinks refuses edges with weights or directions. Nodes of T are all trained on.
+// checkLinks refuses edges with types or directions. Nodes of T are all trained on.
 func (d *Dataset) checkLinks() error {
-	if err := d.RequirePlainEdges("task links"); err != nil {
+	if err := d.RequireNoRelations("task links"); err != nil {
 		return err
 	}
 	d.Train, d.Unlabelled = slices.Concat(d.Train, d.Unlabelled), nil

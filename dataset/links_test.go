@@ -52,6 +52,17 @@ func TestLinksOfTables(t *testing.T) {
 	}
 }
 
+// Purchases have numbers, which are weights of a task of links.
+func TestWeightedLinksOfTables(t *testing.T) {
+	d, err := Open(writeTree(t, map[string][]byte{
+		"edges.csv": []byte("source,target,weight\nu1,i1,2\nu2,i2,1\nu3,i2,1\nu1,i1,3\n"),
+		"nodes.csv": []byte("id,kind,age,split\nu1,user,20,train\nu2,user,30,val\nu3,user,40,test\ni1,item,,train\ni2,item,,train\n"),
+		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\ntask: links\ncandidates: kind=item\n")}),
+		OpenOptions{})
+	expect.OK(t, err)
+	expect.Same(t, d.Weights(0), []float32{5}, "two purchases of 2 and 3")
+}
+
 // Other layouts have edges, too, and then all nodes of T are candidates.
 func TestLinksOfLayouts(t *testing.T) {
 	dir := writeFiles(t, pathFiles())
@@ -80,8 +91,6 @@ func TestLinksOfTablesRefused(t *testing.T) {
 		"no column sort among": {shopEdges,
 			table.Settings{Task: "links", Candidates: "sort=item"}},
 		"label is \"age\", and the task links has none": {shopEdges, table.Settings{Task: "links", Label: "age"}},
-		"edges have weights, which task links does not read; --drop-weights": {
-			"source,target,weight\nu1,i1,2\nu2,i2,1\nu3,i2,1\n", table.Settings{Task: "links", Candidates: "kind=item"}},
 		"edges have directions, which task links does not read": {
 			shopEdges, table.Settings{Task: "links", Candidates: "kind=item", Directed: true}},
 	} {

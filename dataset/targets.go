@@ -51,10 +51,10 @@ func (b *builder) numbers(d *Dataset) error {
 // matters: a date in seconds since 1970 that varies by a week is at 2,800, one that varies by an hour at 500,000.
 const steepest = 1e4
 
-// checkNumbers refuses edges with weights or directions, which were not measured with numbers, and outputs that cannot
+// checkNumbers refuses edges with types or directions, which were not measured with numbers, and outputs that cannot
 // be learned: all the same, or with a mean that hides their differences.
 func (d *Dataset) checkNumbers() error {
-	if err := d.RequirePlainEdges("task number"); err != nil {
+	if err := d.RequireNoRelations("task number"); err != nil {
 		return err
 	}
 	for k, name := range d.Classes {

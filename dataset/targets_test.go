@@ -71,9 +71,8 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 		expect.Error(t, expect.ErrorOf(Open(dir, OpenOptions{Tables: c.s})), want)
 	}
 	for want, s := range map[string]table.Settings{
-		"edges have weights, which task number does not read; --drop-weights":        {},
 		"edges have directions, which task number does not read; without --directed": {Directed: true, DropWeights: true},
-		"": {DropWeights: true},
+		"": {},
 	} {
 		dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target,weight\na,b,2\n"),
 			"nodes.csv": []byte("id,x,price,split\na,1,2,train\nb,2,3,train\nc,3,7,val\nd,4,8,test\n")})

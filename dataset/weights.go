@@ -75,15 +75,13 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 // RequirePlain returns an error where edges have weights, types or directions, nodes have types, or the task is none of
 // classes, and a capability does not read that.
 func (d *Dataset) RequirePlain(capability string) error {
-	return cmp.Or(d.Task.Require(capability), d.RequirePlainEdges(capability), d.RequireOneType(capability))
-}
-
-// RequirePlainEdges is the part of [Dataset.RequirePlain] that is about edges.
-func (d *Dataset) RequirePlainEdges(capability string) error {
-	if d.Adj.Val == nil {
-		return d.RequireNoRelations(capability)
+	if err := d.Task.Require(capability); err != nil {
+		return err
 	}
-	return fmt.Errorf("edges have weights, which %s does not read; --drop-weights reads each as 1", capability)
+	if d.Adj.Val != nil {
+		return fmt.Errorf("edges have weights, which %s does not read; --drop-weights reads each as 1", capability)
+	}
+	return cmp.Or(d.RequireNoRelations(capability), d.RequireOneType(capability))
 }
 
 // weighted builds the adjacency matrix of undirected edges with weights. The weights of an edge that is given several

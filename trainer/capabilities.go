@@ -46,7 +46,7 @@ var capabilities = []capability{
 func (t *task) check() error {
 	of := t.data.Task
 	if of != target.Classes {
-		if err := t.data.RequirePlainEdges("task " + of.String()); err != nil {
+		if err := t.data.RequireNoRelations("task " + of.String()); err != nil {
 			return err
 		}
 	}

@@ -116,12 +116,8 @@ func TestLabelsRefused(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	adj, other := *d.Adj, *d
-	adj.Val = make([]float32, adj.NNZ())
-	for k := range adj.Val {
-		adj.Val[k] = 2
-	}
-	other.Adj = &adj
+	other := *d
+	other.Relate(&graph.Bins{Directed: true}, d.Adj)
 	expect.Error(t, expect.ErrorOf(newTask(&other, numberOptions(20))),
-		"edges have weights, which task labels does not read", "weights")
+		"edges have directions, which task labels does not read", "directions")
 }

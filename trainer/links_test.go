@@ -113,11 +113,6 @@ func TestLinksRefused(t *testing.T) {
 		"edges have directions, which task links does not read": func(d *dataset.Dataset) {
 			d.Relate(&graph.Bins{Directed: true}, d.Adj)
 		},
-		"edges have weights, which task links does not read; --drop-weights": func(d *dataset.Dataset) {
-			adj := *d.Adj
-			adj.Val = slices.Repeat([]float32{2}, adj.NNZ())
-			d.Adj = &adj
-		},
 		"no candidate is a training node": func(d *dataset.Dataset) {
 			d.Candidates = make([]bool, d.Nodes())
 			d.Candidates[d.Test[0]] = true
@@ -141,27 +136,29 @@ func TestLinksOnRealGraphs(t *testing.T) {
 	}
 	d := realSet(t, "amazon_photo")
 	expect.OK(t, d.AsLinks())
-	scores := map[string][]float64{}
-	for seed := range realSeeds(5) {
-		o := Defaults()
-		o.Costs, o.Seed, o.WeightDecays = false, seed, []float64{1e-4} // which validation chooses
-		for _, r := range mustTrain(t, d, o).Results {
-			if r.Batch == NodeBatch {
-				scores[r.Setting] = append(scores[r.Setting], r.Links.MRR.Mean)
-				scores["popularity"] = append(scores["popularity"], r.Links.Popularity.Mean)
-				scores["Adamic-Adar"] = append(scores["Adamic-Adar"], r.Links.AdamicAdar.Mean)
+	withWeights(d, func(d *dataset.Dataset, weights string) {
+		scores := map[string][]float64{}
+		for seed := range realSeeds(5) {
+			o := Defaults()
+			o.Costs, o.Seed, o.WeightDecays = false, seed, []float64{1e-4} // which validation chooses
+			for _, r := range mustTrain(t, d, o).Results {
+				if r.Batch == NodeBatch {
+					scores[r.Setting] = append(scores[r.Setting], r.Links.MRR.Mean)
+					scores["popularity"] = append(scores["popularity"], r.Links.Popularity.Mean)
+					scores["Adamic-Adar"] = append(scores["Adamic-Adar"], r.Links.AdamicAdar.Mean)
+				}
 			}
 		}
-	}
-	mean := map[string]float64{}
-	for name, of := range scores {
-		s := eval.SpreadOf(of)
-		mean[name] = s.Mean
-		t.Logf("%s: MRR %.2f ±%.2f", name, s.Mean, s.Std)
-	}
-	if mean[eval.OtoS] < 0.98*mean[eval.OtoO] || mean[eval.OtoO] < 2*mean["popularity"] {
-		t.Errorf("MRR %v", mean)
-	}
+		mean := map[string]float64{}
+		for name, of := range scores {
+			s := eval.SpreadOf(of)
+			mean[name] = s.Mean
+			t.Logf("%s, %s: MRR %.2f ±%.2f", weights, name, s.Mean, s.Std)
+		}
+		if mean[eval.OtoS] < 0.98*mean[eval.OtoO] || mean[eval.OtoO] < 2*mean["popularity"] {
+			t.Errorf("%s: MRR %v", weights, mean)
+		}
+	})
 }
 
 // realSeeds is the number of seeds of a test on real graphs: one, or all of them where RIVULET_SEEDS is all, as of make

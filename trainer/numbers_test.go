@@ -3,7 +3,6 @@ package trainer
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -135,17 +134,12 @@ func TestNumbersRefused(t *testing.T) {
 	for _, c := range []struct{ models, want string }{ // models with directions, on edges that have them and that do not
 		{"dirsgc", "edges have directions, which task number does not read; without --directed"},
 		{"sgc", "edges have directions, which task number does not read; without --directed"},
-		{"ssgc", "edges have weights, which task number does not read; --drop-weights"},
 		{"dirsgc", "the task is number, and model dirsgc is for classes only"},
 		{"dirsage", "the task is number, and model dirsage is for classes only"},
 	} {
 		o, other := numberOptions(20), *d
-		adj := *d.Adj
-		other.Adj, o.Models = &adj, []string{c.models}
-		switch {
-		case strings.Contains(c.want, "weights"):
-			adj.Val = slices.Repeat([]float32{2}, adj.NNZ())
-		case strings.Contains(c.want, "directions"):
+		o.Models = []string{c.models}
+		if strings.Contains(c.want, "directions") {
 			other.Relate(&graph.Bins{Directed: true}, d.Adj)
 		}
 		expect.Error(t, expect.ErrorOf(newTask(&other, o)), c.want, "%s", c.models)

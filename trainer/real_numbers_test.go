@@ -90,28 +90,30 @@ func TestNumbersOnRealGraphs(t *testing.T) {
 	for _, set := range explainedSets[:2] {
 		d := components(realSet(t, set.name), 4)
 		d.Test = sample.Evenly(d.Test, joinedArrivals)
-		var alone, onS, covered []float64
-		for seed := range realSeeds(5) {
-			o := Defaults()
-			o.Nodes, o.Costs, o.Batch, o.Seed = set.nodes, false, 1, seed
-			for _, r := range mustTrain(t, d, o).Results {
-				switch {
-				case r.Batch != NodeBatch:
-				case r.Setting == eval.OtoO:
-					alone = append(alone, r.Numbers.R2.Mean)
-				case r.Setting == eval.OtoS:
-					onS, covered = append(onS, r.Numbers.R2.Mean), append(covered, r.Numbers.Covered.Mean)
+		withWeights(d, func(d *dataset.Dataset, weights string) {
+			var alone, onS, covered []float64
+			for seed := range realSeeds(5) {
+				o := Defaults()
+				o.Nodes, o.Costs, o.Batch, o.Seed = set.nodes, false, 1, seed
+				for _, r := range mustTrain(t, d, o).Results {
+					switch {
+					case r.Batch != NodeBatch:
+					case r.Setting == eval.OtoO:
+						alone = append(alone, r.Numbers.R2.Mean)
+					case r.Setting == eval.OtoS:
+						onS, covered = append(onS, r.Numbers.R2.Mean), append(covered, r.Numbers.Covered.Mean)
+					}
 				}
 			}
-		}
-		a, s, c := eval.SpreadOf(alone), eval.SpreadOf(onS), eval.SpreadOf(covered)
-		t.Logf("%s: R² %.2f joined alone, %.2f ±%.2f on S of %d nodes; %.1f%% in intervals", set.name, a.Mean, s.Mean, s.Std,
-			set.nodes, c.Mean)
-		if math.Abs(a.Mean-s.Mean) > 1 || a.Mean < 20 {
-			t.Errorf("%s: R² %.2f joined alone and %.2f on S", set.name, a.Mean, s.Mean)
-		}
-		if math.Abs(c.Mean-target.Interval) > 3 {
-			t.Errorf("%s: %.1f%% of the numbers are in intervals for %d%%", set.name, c.Mean, target.Interval)
-		}
+			a, s, c := eval.SpreadOf(alone), eval.SpreadOf(onS), eval.SpreadOf(covered)
+			t.Logf("%s, %s: R² %.2f joined alone, %.2f ±%.2f on S of %d nodes; %.1f%% in intervals", set.name, weights, a.Mean,
+				s.Mean, s.Std, set.nodes, c.Mean)
+			if math.Abs(a.Mean-s.Mean) > 1 || a.Mean < 20 {
+				t.Errorf("%s, %s: R² %.2f joined alone and %.2f on S", set.name, weights, a.Mean, s.Mean)
+			}
+			if math.Abs(c.Mean-target.Interval) > 3 {
+				t.Errorf("%s, %s: %.1f%% of the numbers are in intervals for %d%%", set.name, weights, c.Mean, target.Interval)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,18 @@ import (
 // weighed is small with weights that are heavier inside of a class, with heavy tails.
 func weighed(t testing.TB) *dataset.Dataset {
 	d := small(t, generate.BagOfWords)
-	rng := rand.New(rand.NewPCG(7, 7))
+	heavy := logNormal()
+	weigh(d, func(i, j int32) float32 {
+		if d.Labels[i] == d.Labels[j] {
+			return 4 * heavy(i, j)
+		}
+		return heavy(i, j)
+	})
+	return d
+}
+
+// weigh gives each edge of a data set a weight, the same in both directions.
+func weigh(d *dataset.Dataset, weight func(i, j int32) float32) {
 	var edges []graph.Edge
 	for i := range int32(d.Adj.Rows) {
 		cols, _ := d.Adj.Row(int(i))
@@ -34,15 +46,43 @@ func weighed(t testing.TB) *dataset.Dataset {
 			if j < i {
 				continue
 			}
-			w := float32(math.Exp(rng.NormFloat64()))
-			if d.Labels[i] == d.Labels[j] {
-				w *= 4
-			}
+			w := weight(i, j)
 			edges = append(edges, graph.Edge{Row: i, Col: j, Val: w}, graph.Edge{Row: j, Col: i, Val: w})
 		}
 	}
 	d.Adj = graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges)
-	return d
+}
+
+// logNormal draws weights with a heavy tail.
+func logNormal() func(i, j int32) float32 {
+	rng := rand.New(rand.NewPCG(7, 7))
+	return func(_, _ int32) float32 { return float32(math.Exp(rng.NormFloat64())) }
+}
+
+const withoutWeights = "without weights"
+
+// withWeights calls f with a data set as it is, and where RIVULET_SEEDS is all with its edges weighed by the share of
+// neighbours that both ends have (Jaccard), and at random with a heavy tail.
+func withWeights(d *dataset.Dataset, f func(d *dataset.Dataset, weights string)) {
+	f(d, withoutWeights)
+	if realSeeds(2) == 1 {
+		return
+	}
+	jaccard, random, adj := *d, *d, d.Adj
+	weigh(&jaccard, func(i, j int32) float32 {
+		of, _ := adj.Row(int(i))
+		others, _ := adj.Row(int(j))
+		common := 0
+		for _, c := range of {
+			if _, is := slices.BinarySearch(others, c); is {
+				common++
+			}
+		}
+		return float32(1+common) / float32(1+len(of)+len(others)-common)
+	})
+	f(&jaccard, "Jaccard")
+	weigh(&random, logNormal())
+	f(&random, "log-normal")
 }
 
 // A run on edges with weights makes an artifact with bins, which outlives being written, predicts as the run did and

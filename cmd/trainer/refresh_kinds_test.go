@@ -24,15 +24,7 @@ type kindOfGraph struct {
 }
 
 var kindsOfGraphs = map[string]kindOfGraph{
-	"weights": {change: func(d *dataset.Dataset) {
-		d.Adj.Val = make([]float32, d.Adj.NNZ())
-		for i := range d.Nodes() {
-			cols, vals := d.Adj.Row(i)
-			for k, j := range cols {
-				vals[k] = float32((i+int(j))%9+1) / 2
-			}
-		}
-	}, train: "--models sgc", labels: true},
+	"weights": {change: weigh, train: "--models sgc", labels: true},
 	"several labels": {change: func(d *dataset.Dataset) {
 		setTargets(d, target.Labels, []string{"first", "odd", "rare"}, func(i int, class int32) []float32 {
 			row := make([]float32, 3)
@@ -44,7 +36,8 @@ var kindsOfGraphs = map[string]kindOfGraph{
 			return row
 		})
 	}, train: "--models sgc", labels: true},
-	"numbers": {change: func(d *dataset.Dataset) {
+	"numbers, weights": {change: func(d *dataset.Dataset) {
+		weigh(d)
 		setTargets(d, target.Number, []string{"price", "age"}, func(i int, class int32) []float32 {
 			return []float32{float32(class) + float32(i%5)/9, float32(int(class)*i%11) - 3}
 		})
@@ -54,7 +47,8 @@ var kindsOfGraphs = map[string]kindOfGraph{
 			panic(err)
 		}
 	}, train: "--models sgc"},
-	"links to candidates": {change: func(d *dataset.Dataset) {
+	"links to candidates, weights": {change: func(d *dataset.Dataset) {
+		weigh(d)
 		d.Candidates = make([]bool, d.Nodes())
 		for at, i := range d.Train { // the others arrive
 			d.Candidates[i] = at%2 == 0
@@ -72,6 +66,17 @@ var kindsOfGraphs = map[string]kindOfGraph{
 	"types and directions": {change: func(d *dataset.Dataset) {
 		d.Relate(&graph.Bins{Types: []string{"buys", "views"}, Directed: true}, led(d, 0), led(d, 1))
 	}, train: "--models rsgc", labels: true},
+}
+
+// weigh gives the edges of a data set weights.
+func weigh(d *dataset.Dataset) {
+	d.Adj.Val = make([]float32, d.Adj.NNZ())
+	for i := range d.Nodes() {
+		cols, vals := d.Adj.Row(i)
+		for k, j := range cols {
+			vals[k] = float32((i+int(j))%9+1) / 2
+		}
+	}
 }
 
 // setTargets gives each labelled node of a data set of classes a row of labels or numbers.

@@ -149,9 +149,8 @@ func TestConsumersAnswerByGINAndSIGN(t *testing.T) {
 	}
 }
 
-// Consumers read the weights of an arrival's edges: without them the answers are others than the trainer's.
-func TestConsumersReadWeights(t *testing.T) {
-	d := small(t)
+// weigh gives the edges of a data set weights.
+func weigh(d *dataset.Dataset) *dataset.Dataset {
 	var weights []float32
 	for i := range d.Adj.Rows {
 		cols, _ := d.Adj.Row(i)
@@ -160,18 +159,29 @@ func TestConsumersReadWeights(t *testing.T) {
 		}
 	}
 	d.Adj.Val = weights
-	out := train(t, d)
-	if out.Bundle.Bins.Len() < 2 {
-		t.Fatalf("%d bins of weights", out.Bundle.Bins.Len())
-	}
-	if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
-		t.Errorf("%v, %q", err, warnings)
-	}
-	for k := range out.Answers {
-		out.Answers[k].Weights = nil
-	}
-	if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
-		t.Error("arrivals without their weights get the same answers")
+	return d
+}
+
+// Consumers read the weights of an arrival's edges, whatever the task: without them the answers are others than the
+// trainer's.
+func TestConsumersReadWeights(t *testing.T) {
+	for task, of := range map[string]func(t *testing.T) *dataset.Dataset{
+		"classes": small, "labels": severalLabels, "number": numbered, "links": linked} {
+		t.Run(task, func(t *testing.T) {
+			out := train(t, weigh(of(t)))
+			if out.Bundle.Bins.Len() < 2 {
+				t.Fatalf("%d bins of weights", out.Bundle.Bins.Len())
+			}
+			if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+				t.Errorf("%v, %q", err, warnings)
+			}
+			for k := range out.Answers {
+				out.Answers[k].Weights = nil
+			}
+			if _, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err == nil {
+				t.Error("arrivals without their weights get the same answers")
+			}
+		})
 	}
 }
 
@@ -305,11 +315,11 @@ func TestConsumersReadTypesOfNodes(t *testing.T) {
 	}
 }
 
-// Of items as candidates of links, which are all training nodes, none is asked as an arrival.
+// Of items as candidates of links, which are all training nodes, none is asked as an arrival. Edges may have weights.
 func TestConsumersReadTypesOfNodesOfLinks(t *testing.T) {
 	d := typedNodes(t)
 	d.By, d.Relations = nil, nil
-	expect.OK(t, d.AsLinks())
+	expect.OK(t, weigh(d).AsLinks())
 	of := trainModels(t, d, "sgc")
 	if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {
 		t.Error(err)

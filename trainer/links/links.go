@@ -8,6 +8,10 @@
 // of Recommender Algorithms on Top-N Recommendation Tasks", 2010, whose PureSVD has no model and adds up the rows of V
 // of the known neighbours).
 //
+// An edge is 1 in A, whatever it weighs: the question is whether there is one (the preference of Hu, Koren and Volinsky,
+// "Collaborative Filtering for Implicit Feedback Datasets", 2008). Its weight says how much a neighbour counts in the
+// features and in the vectors that an arrival reads.
+//
 //	links.go     Prepare: candidates, edges that are held out, targets
 //	structure.go the vectors of known neighbours, which count beside the features
 //	queries.go   the edges that were held out, as the scores read them; two scores without a model
@@ -65,7 +69,7 @@ type Problem struct {
 // nodes of T come first in the data ([dataset.Dataset.OriginalFirst]). A node of T without a candidate among its
 // neighbours has no target, and no weight in a fit.
 func Prepare(d *dataset.Dataset, rng *rand.Rand) (*Problem, *dataset.Dataset, error) {
-	if err := d.RequirePlainEdges("task links"); err != nil {
+	if err := d.RequireNoRelations("task links"); err != nil {
 		return nil, nil, err
 	}
 	n := len(d.Train) + len(d.Unlabelled)
@@ -142,10 +146,14 @@ func (p *Problem) holdOut(d *dataset.Dataset, rng *rand.Rand) error {
 	}
 	p.rest = &graph.CSR{Rows: d.Nodes(), Cols: d.Nodes(), RowPtr: []int{0}}
 	for i := range d.Nodes() {
-		cols, _ := d.Adj.Row(i)
-		for _, c := range cols {
-			if !gone[edge{int32(i), c}] {
-				p.rest.ColIdx = append(p.rest.ColIdx, c)
+		cols, weights := d.Adj.Row(i)
+		for k, c := range cols {
+			if gone[edge{int32(i), c}] {
+				continue
+			}
+			p.rest.ColIdx = append(p.rest.ColIdx, c)
+			if weights != nil {
+				p.rest.Val = append(p.rest.Val, weights[k])
 			}
 		}
 		p.rest.RowPtr = append(p.rest.RowPtr, len(p.rest.ColIdx))
@@ -159,6 +167,7 @@ const passes = 4
 // setTargets factors A and sets the targets of T's nodes.
 func (p *Problem) setTargets(d *dataset.Dataset, n int) error {
 	a := p.adj.Submatrix(leading(n, n), p.place[:n], len(p.Candidates))
+	a.Val = nil
 	back := a.Transpose()
 	rank := min(Rank, len(p.Candidates))
 	start, rng := graph.NewDense(len(p.Candidates), min(rank+10, len(p.Candidates))), rand.New(rand.NewPCG(1, 1))

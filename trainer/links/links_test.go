@@ -163,7 +163,7 @@ func TestVectorsOfKnownCandidates(t *testing.T) {
 		t.Error("tables change without a share")
 	}
 	calls, scores := 0, []float64{1, 2, 7, 7, 3, 0}
-	best, err := p.ChooseShare(m, ones(), func() (float64, error) {
+	best, err := p.ChooseShare(m, ones(), nil, func() (float64, error) {
 		calls++
 		return scores[calls-1], nil
 	})
