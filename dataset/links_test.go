@@ -56,7 +56,8 @@ func TestLinksOfTables(t *testing.T) {
 func TestWeightedLinksOfTables(t *testing.T) {
 	d, err := Open(writeTree(t, map[string][]byte{
 		"edges.csv": []byte("source,target,weight\nu1,i1,2\nu2,i2,1\nu3,i2,1\nu1,i1,3\n"),
-		"nodes.csv": []byte("id,kind,age,split\nu1,user,20,train\nu2,user,30,val\nu3,user,40,test\ni1,item,,train\ni2,item,,train\n"),
+		"nodes.csv": []byte("id,kind,age,split\nu1,user,20,train\nu2,user,30,val\nu3,user,40,test\n" +
+			"i1,item,,train\ni2,item,,train\n"),
 		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\ntask: links\ncandidates: kind=item\n")}),
 		OpenOptions{})
 	expect.OK(t, err)

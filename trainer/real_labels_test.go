@@ -12,7 +12,6 @@ import (
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/sample"
 )
 
 // classesOf returns the class of every node of a shared set, also of nodes whose class a data set hides.
@@ -38,7 +37,7 @@ func TestLabelsOnRealGraphs(t *testing.T) {
 	for _, set := range explainedSets[:2] {
 		d := realSet(t, set.name)
 		d = neighbouring(d, classesOf(t, set.name, d.Nodes()))
-		d.Test = sample.Evenly(d.Test, joinedArrivals)
+		d.Test = joined(d.Test)
 		for model, c := range map[string]struct {
 			seeds uint64
 			most  float64

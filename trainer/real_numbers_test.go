@@ -12,7 +12,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/sample"
 )
 
 // components replaces a graph's classes by numbers of all nodes: the first principal components, over T, of half of its
@@ -89,7 +88,7 @@ func TestNumbersOnRealGraphs(t *testing.T) {
 	}
 	for _, set := range explainedSets[:2] {
 		d := components(realSet(t, set.name), 4)
-		d.Test = sample.Evenly(d.Test, joinedArrivals)
+		d.Test = joined(d.Test)
 		withWeights(d, func(d *dataset.Dataset, weights string) {
 			var alone, onS, covered []float64
 			for seed := range realSeeds(5) {

@@ -36,8 +36,7 @@ func (t *task) readTargets() error {
 // chooseShare chooses by validation how much the vectors of an arrival's known candidates count beside what a model
 // says, and returns its MRR on T.
 func (t *task) chooseShare(m infer.Model) (best float64, err error) {
-	edges := t.bins.Weights()
-	return t.links.ChooseShare(m, m.Tables(t.read(), t.inputs, edges...), edges, func() (float64, error) {
+	return t.links.ChooseShare(m, m.Tables(t.read(), t.inputs, t.bins.Weights()...), t.bins, func() (float64, error) {
 		p, err := t.frozen(t.itself(), m)
 		if err != nil {
 			return 0, err

@@ -8,9 +8,9 @@
 // of Recommender Algorithms on Top-N Recommendation Tasks", 2010, whose PureSVD has no model and adds up the rows of V
 // of the known neighbours).
 //
-// An edge is 1 in A, whatever it weighs: the question is whether there is one (the preference of Hu, Koren and Volinsky,
-// "Collaborative Filtering for Implicit Feedback Datasets", 2008). Its weight says how much a neighbour counts in the
-// features and in the vectors that an arrival reads.
+// An edge is 1 in A, whatever it weighs: the question is whether there is one (the preference of Hu, Koren and
+// Volinsky, "Collaborative Filtering for Implicit Feedback Datasets", 2008). Its weight says how much a neighbour
+// counts in the features and in the vectors that an arrival reads.
 //
 //	links.go     Prepare: candidates, edges that are held out, targets
 //	structure.go the vectors of known neighbours, which count beside the features
