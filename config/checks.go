@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -14,38 +15,44 @@ type check func(value any) error
 
 // checks holds the checks by the names that tags use.
 var checks = map[string]check{
-	"share":      func(v any) error { return checkShare(v.(float64)) },
-	"percent":    func(v any) error { return checkPercent(v.(float64)) },
+	"share":      upTo(1),
+	"percent":    upTo(100),
 	"required":   func(v any) error { return checkRequired(v.(string)) },
-	"listen":     func(v any) error { return checkListen(v.(string)) },
-	"endpoint":   func(v any) error { return checkEndpoint(v.(string)) },
-	"loopback":   func(v any) error { return checkLoopback(v.(string)) },
-	"address":    func(v any) error { return errors.Join(checkRequired(v.(string)), checkListen(v.(string))) },
+	"listen":     optional(checkListen),
+	"endpoint":   optional(checkEndpoint),
+	"loopback":   optional(checkLoopback),
+	"address":    func(v any) error { return cmp.Or(checkRequired(v.(string)), checkListen(v.(string))) },
 	"segment":    func(v any) error { return checkSegment(v.(string)) },
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":      func(v any) error { return checkTopic(v.(string)) },
 	"topics":     func(v any) error { return checkTopics(v.([]string)) },
-	"instance":   func(v any) error { return checkInstance(v.(string)) },
-	"issuer":     func(v any) error { return checkIssuer(v.(string)) },
+	"instance":   optional(checkTopic),
+	"issuer":     optional(checkIssuer),
 	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
 	"start":      func(v any) error { return checkStart(v.(string)) },
 	"registries": func(v any) error { return checkRegistries(v.([]string)) },
-	"pointer":    func(v any) error { return checkPointer(v.(string)) },
+	"pointer":    optional(checkPointer),
 	"redis":      func(v any) error { return v.(RedisURL).check() },
 }
 
-func checkShare(x float64) error {
-	if x < 0 || x > 1 {
-		return errors.New("want 0 to 1")
+// upTo accepts numbers from 0 to a most.
+func upTo(most float64) check {
+	return func(v any) error {
+		if x := v.(float64); x < 0 || x > most {
+			return fmt.Errorf("want 0 to %g", most)
+		}
+		return nil
 	}
-	return nil
 }
 
-func checkPercent(x float64) error {
-	if x < 0 || x > 100 {
-		return errors.New("want 0 to 100")
+// optional accepts an empty text, too.
+func optional(accept func(string) error) check {
+	return func(v any) error {
+		if v == "" {
+			return nil
+		}
+		return accept(v.(string))
 	}
-	return nil
 }
 
 func checkRequired(text string) error {
@@ -55,11 +62,8 @@ func checkRequired(text string) error {
 	return nil
 }
 
-// checkListen accepts host:port, and an empty address for none.
+// checkListen accepts host:port.
 func checkListen(address string) error {
-	if address == "" {
-		return nil
-	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil || !isPort(port, 0) {
 		return errors.New("want host:port or :port")
@@ -67,9 +71,9 @@ func checkListen(address string) error {
 	return nil
 }
 
-// checkLoopback accepts an address that only this machine reaches, and an empty one for none.
+// checkLoopback accepts an address that only this machine reaches.
 func checkLoopback(address string) error {
-	if err := checkListen(address); address == "" || err != nil {
+	if err := checkListen(address); err != nil {
 		return err
 	}
 	if !loopback(address) {
@@ -120,14 +124,6 @@ func checkTopics(names []string) error {
 		}
 	}
 	return nil
-}
-
-// checkInstance accepts a name by Kafka's rule, and an empty one for none.
-func checkInstance(name string) error {
-	if name == "" {
-		return nil
-	}
-	return checkTopic(name)
 }
 
 // checkStart accepts a word or a time.

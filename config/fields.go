@@ -86,7 +86,7 @@ func newField(key string, sf reflect.StructField, index []int) *field {
 		minText: sf.Tag.Get("min"), maxText: sf.Tag.Get("max"),
 	}
 	var known bool
-	if f.kind, known = kindOf(sf.Type); !known || !given || f.usage == "" {
+	if f.kind, known = kinds[sf.Type]; !known || !given || f.usage == "" {
 		panic(fmt.Sprintf("config: %s: type %s is not known, or default or usage is missing", key, sf.Type))
 	}
 	if words := sf.Tag.Get("oneof"); words != "" {

@@ -52,12 +52,10 @@ func (f *field) placeholder() string {
 // help returns the flag's usage text: its effect and the meaning of zero. pflag adds the placeholder
 // and the default.
 func (f *field) help() string {
-	var b strings.Builder
-	b.WriteString(f.usage)
-	if f.zero != "" {
-		fmt.Fprintf(&b, "; %s: %s", f.zeroWord(), f.zero)
+	if f.zero == "" {
+		return f.usage
 	}
-	return b.String()
+	return fmt.Sprintf("%s; %s: %s", f.usage, f.zeroWord(), f.zero)
 }
 
 // zeroWord returns the written form of the zero value.

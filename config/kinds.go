@@ -28,11 +28,6 @@ var kinds = map[reflect.Type]kind{
 	reflect.TypeFor[Bytes]():         {"bytes", func(text string) (any, error) { return ParseBytes(text) }},
 }
 
-func kindOf(t reflect.Type) (kind, bool) {
-	k, ok := kinds[t]
-	return k, ok
-}
-
 // isText reports whether any text is a value of the kind.
 func (k kind) isText() bool { return k.name == "string" || k.name == "url" || k.name == "secret" }
 

@@ -236,17 +236,13 @@ func (l *loader) environ(variables []string) {
 		}
 		key, known := byName[name]
 		if !known && name != fileVariable && name != dataVariable && !strings.HasPrefix(name, testPrefix) && !services[name] {
-			l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name, variablesOf(byName)))
+			l.problem(name, "", "environment", "unknown variable"+spelling.DidYouMean(name,
+				append(slices.Sorted(maps.Keys(byName)), fileVariable)))
 		}
 		if l.schema.byKey[key] != nil {
 			l.put(key, value, name)
 		}
 	}
-}
-
-// variablesOf returns the names of all variables that there are.
-func variablesOf(byName map[string]string) []string {
-	return append(slices.Sorted(maps.Keys(byName)), fileVariable)
 }
 
 func (l *loader) flags(fs *pflag.FlagSet) {

@@ -15,15 +15,14 @@ type Problem struct {
 
 // String returns the problem on one line.
 func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.Key)
+	text := p.Key
 	if p.Value != "" {
-		fmt.Fprintf(&b, " is %q", p.Value)
+		text += fmt.Sprintf(" is %q", p.Value)
 	}
 	if p.Origin != "" {
-		fmt.Fprintf(&b, " (%s)", p.Origin)
+		text += " (" + p.Origin + ")"
 	}
-	return b.String() + ": " + p.Reason
+	return text + ": " + p.Reason
 }
 
 // problems are gathered rule by rule.

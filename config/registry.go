@@ -56,17 +56,17 @@ func (r Registry) problems() (found problems) {
 
 func overHTTP(u *url.URL) bool { return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") }
 
-// checkEndpoint accepts the address of a collector of traces, and none. Its logins are headers.
+// checkEndpoint accepts the address of a collector of traces. Its logins are headers.
 func checkEndpoint(address string) error {
-	if u, err := url.Parse(address); address != "" && (err != nil || !overHTTP(u) || u.User != nil || u.RawQuery != "") {
+	if u, err := url.Parse(address); err != nil || !overHTTP(u) || u.User != nil || u.RawQuery != "" {
 		return errors.New("want an address such as http://localhost:4318, and logins in OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	return nil
 }
 
-// checkIssuer accepts the address of a token endpoint, and an empty one for none.
+// checkIssuer accepts the address of a token endpoint.
 func checkIssuer(address string) error {
-	if u, err := url.Parse(address); address != "" && (err != nil || !overHTTP(u) || u.User != nil) {
+	if u, err := url.Parse(address); err != nil || !overHTTP(u) || u.User != nil {
 		return errors.New("want an address such as https://issuer/oauth2/token, without a login in it")
 	}
 	return nil
@@ -123,9 +123,9 @@ func (m Mapping) problems() (found problems) {
 	return found
 }
 
-// checkPointer accepts a JSON pointer, # for the whole document, and nothing for the default.
+// checkPointer accepts a JSON pointer, and # for the whole document.
 func checkPointer(pointer string) error {
-	if pointer == "" || pointer == "#" {
+	if pointer == "#" {
 		return nil
 	}
 	rest := strings.ReplaceAll(strings.ReplaceAll(pointer, "~0", ""), "~1", "")

@@ -113,6 +113,21 @@ type Delivery interface {
 	Refused() []Refusal
 }
 
+// Done is the delivery of records that went elsewhere than to brokers, at a time: there is nothing to commit.
+type Done time.Time
+
+// Commit implements [Delivery].
+func (Done) Commit(context.Context) error { return nil }
+
+// Abort implements [Delivery].
+func (Done) Abort(context.Context) error { return nil }
+
+// Published implements [Delivery].
+func (d Done) Published() time.Time { return time.Time(d) }
+
+// Refused implements [Delivery].
+func (Done) Refused() []Refusal { return nil }
+
 // Sharer is a delivery that can be committed together with the next one.
 type Sharer interface {
 	// Share is called where another delivery follows for certain. In a transaction that delivery is published into the

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/app"
+	"rivulet/kafka/retry"
 	"rivulet/serving"
 	"rivulet/serving/candidate"
 )
@@ -77,10 +78,8 @@ func compare(ctx context.Context, w io.Writer, p *serving.Publisher, live bool, 
 		if !live {
 			return nil
 		}
-		select {
-		case <-time.After(every):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Sleep(ctx, retry.SystemClock{}, every); err != nil {
+			return err
 		}
 	}
 }

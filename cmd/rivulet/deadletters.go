@@ -64,11 +64,6 @@ func parseTime(flag, text string) (at time.Time, err error) {
 	return at, err
 }
 
-// chosen reports whether a reason is one of --reason, or none is given.
-func (f *deadLetterFlags) chosen(reason string) bool {
-	return len(f.reasons) == 0 || slices.Contains(f.reasons, reason)
-}
-
 func deadLettersCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "dead-letters", Short: "List records that could not be predicted, and feed them in again",
 		Args: cobra.NoArgs}
@@ -99,7 +94,7 @@ func listLettersCommand() *cobra.Command {
 		counts := map[string]int{}
 		var newest []replay.Letter
 		if err := letters.Each(cmd.Context(), since, func(l *replay.Letter) error {
-			if !f.chosen(l.Reason) {
+			if len(f.reasons) > 0 && !slices.Contains(f.reasons, l.Reason) {
 				return nil
 			}
 			counts[l.Reason]++

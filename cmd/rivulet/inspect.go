@@ -120,7 +120,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	metrics(t, m.Metrics)
 	fmt.Fprintln(t)
 	var total int64
-	for _, name := range sortedNames(m.Files) {
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		f := m.Files[name]
 		total += f.Bytes
 		fmt.Fprintf(t, "%s\t%d bytes\t\n", name, f.Bytes)
@@ -139,7 +139,7 @@ func validation(task target.Task, r *baseline.Reference) string {
 	if task == target.Labels {
 		is = "micro F1"
 	}
-	for _, name := range sortedNames(r.Models) {
+	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
 		of := r.Models[name]
 		text += fmt.Sprintf("; %s %.2f%% %s, confidence %.3f", name, of.Accuracy, is, of.Confidence)
 	}
@@ -204,7 +204,7 @@ func confidences(model *artifact.ModelInfo) []string {
 		}
 	}
 	add("no propagation", model.Calibration.Confidence)
-	for _, kind := range sortedNames(model.Propagation) {
+	for _, kind := range slices.Sorted(maps.Keys(model.Propagation)) {
 		add(kind, model.Propagation[kind].Confidence)
 	}
 	return lines
@@ -320,8 +320,4 @@ func metrics(w io.Writer, all []artifact.Metric) {
 		}
 		fmt.Fprintf(w, "%s\t%.2f%%\t%.2f%%\t\n", name, byMode[k]["graph"], byMode[k]["node"])
 	}
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }

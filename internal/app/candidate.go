@@ -11,7 +11,6 @@ import (
 	"rivulet/internal/shadow"
 	"rivulet/kafka/retry"
 	"rivulet/serving"
-	"rivulet/serving/script"
 )
 
 // canary gives the candidate that answers some keys.
@@ -22,11 +21,6 @@ func (c canary) Current() consumer.Version {
 		return all[0].Version
 	}
 	return nil
-}
-
-// mostCandidates is how many candidates a consumer tries: a canary is one, shadows are as many as there may be.
-func mostCandidates(c config.Candidate) int {
-	return map[string]int{config.Canary: 1, config.Shadow: script.MostCandidates}[c.Mode]
 }
 
 // tryCandidates returns the comparison of candidates with the version that serves, nil where the settings want none.

@@ -56,16 +56,23 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 
 // openPublisher returns a publisher with a connection of its own, which end closes.
 func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
-	client, err := ConnectRedis(s)
+	return onRedis("redis.", s.RedisAddress, func(client mapping.Client) (*serving.Publisher, error) {
+		return serving.NewPublisher(client, s.Prefix)
+	})
+}
+
+// onRedis makes something with a client of its own, which end closes.
+func onRedis[T any](section string, s config.RedisAddress, with func(mapping.Client) (T, error)) (made T, end func(),
+	err error) {
+	client, err := connectRedis(section, s)
 	if err != nil {
-		return nil, nil, err
+		return made, nil, err
 	}
-	end = func() { _ = client.Close() }
-	if p, err = serving.NewPublisher(client, s.Prefix); err != nil {
-		end()
-		return nil, nil, err
+	if made, err = with(client); err != nil {
+		_ = client.Close()
+		return made, nil, err
 	}
-	return p, end, nil
+	return made, func() { _ = client.Close() }, nil
 }
 
 // redisLogin gives user and password for each connection; nil if the URL has both.

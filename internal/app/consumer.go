@@ -125,12 +125,8 @@ func runPipelines(ctx, running context.Context, cfg config.Consumer, of []*pipel
 			return failed(err)
 		}
 		log.Info("listening for metrics and health", "address", listener.Addr().String())
-		shared.start(ctx, func(ctx context.Context) error {
-			err := observe.Serve(ctx, listener, cfg.HTTP.Hosts, observers...)
-			if err != nil {
-				cancel(err)
-			}
-			return err
+		shared.startVital(ctx, cancel, func(ctx context.Context) error {
+			return observe.Serve(ctx, listener, cfg.HTTP.Hosts, observers...)
 		})
 	}
 	var wait sync.WaitGroup
@@ -233,12 +229,8 @@ func (p *pipeline) open(ctx context.Context, metrics *prometheus.Registry, also 
 		return err
 	}
 	if cfg.Labels.Topic != "" {
-		p.background.start(ctx, func(ctx context.Context) error {
-			err := followLabels(ctx, cfg, forms.OfLabels(), known, log, labelled, following)
-			if err != nil {
-				cancel(err)
-			}
-			return err
+		p.background.startVital(ctx, cancel, func(ctx context.Context) error {
+			return followLabels(ctx, cfg, forms.OfLabels(), known, log, labelled, following)
 		})
 	}
 	return nil

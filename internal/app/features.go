@@ -10,6 +10,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/internal/check"
 	"rivulet/internal/featurestore"
+	"rivulet/mapping"
 )
 
 // Features opens the store of features by id that settings name; nil if arrivals bring their features. end closes it.
@@ -33,18 +34,11 @@ func Features(f config.Features, limits config.Limits) (store consumer.FeatureSt
 
 // openFeast opens the online store of Feast.
 func openFeast(f config.Features) (*featurestore.Feast, func(), error) {
-	client, err := connectRedis("features.redis.", f.Redis)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := featurestore.NewFeast(featurestore.FeastOptions{Client: client, Project: f.Feast.Project,
-		JoinKey: f.Feast.JoinKey, JoinType: f.Feast.JoinType, Features: f.Feast.Features,
-		Row: form.FeatureForm(f.Format) == form.FeaturesFloat32, Timeout: f.Timeout})
-	if err != nil {
-		_ = client.Close()
-		return nil, nil, err
-	}
-	return s, func() { _ = client.Close() }, nil
+	return onRedis("features.redis.", f.Redis, func(client mapping.Client) (*featurestore.Feast, error) {
+		return featurestore.NewFeast(featurestore.FeastOptions{Client: client, Project: f.Feast.Project,
+			JoinKey: f.Feast.JoinKey, JoinType: f.Feast.JoinType, Features: f.Feast.Features,
+			Row: form.FeatureForm(f.Format) == form.FeaturesFloat32, Timeout: f.Timeout})
+	})
 }
 
 // WithFeatures gives work a store of features to write to, with a connection of its own.
@@ -59,17 +53,10 @@ func WithFeatures(f config.FeatureServer, work func(*featurestore.Store) error) 
 }
 
 func openFeatures(f config.FeatureServer, limits config.Limits) (*featurestore.Store, func(), error) {
-	client, err := connectRedis("features.redis.", f.Redis)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: form.FeatureForm(f.Format),
-		MaxBytes: int(limits.RecordBytes), Timeout: f.Timeout})
-	if err != nil {
-		_ = client.Close()
-		return nil, nil, err
-	}
-	return s, func() { _ = client.Close() }, nil
+	return onRedis("features.redis.", f.Redis, func(client mapping.Client) (*featurestore.Store, error) {
+		return featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: form.FeatureForm(f.Format),
+			MaxBytes: int(limits.RecordBytes), Timeout: f.Timeout})
+	})
 }
 
 // checkFeatures asks the store for the features of an id that nobody has.

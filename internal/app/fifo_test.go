@@ -31,13 +31,12 @@ func TestSecretsAreRegularFiles(t *testing.T) {
 		if _, err := (tlsFiles{section: "kafka.tls", cert: path, key: path}).read(); err == nil {
 			t.Errorf("certificate of %s: no error", path)
 		}
-		if _, err := tokensOf("serve.", config.Access{TokenFile: path}); err == nil {
+		if _, err := tokensOf("serve.", config.Access{TokenFile: path}, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("tokens of %s: no error", path)
 		}
 	}
-	of, err := tokensOf("serve.", config.Access{TokenFile: tokens})
+	of, err := tokensOf("serve.", config.Access{TokenFile: tokens}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
-	logTo(of, slog.New(slog.DiscardHandler))
 	expect.OK(t, os.Rename(fifo, tokens))
 	if !of.Takes("word") || of.Takes("other") {
 		t.Error("a FIFO in place of the file changes the tokens")

@@ -165,7 +165,6 @@ type fileDeliverer struct {
 	out      PredictionWriter
 	rejected func(int64, *event.DeadLetter)
 	counts   *Counts
-	at       time.Time // when the last batch was written
 }
 
 // Counts are the outcomes of a batch outside of any stream.
@@ -200,14 +199,5 @@ func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offset
 			return nil, err
 		}
 	}
-	f.at = time.Now()
-	return f, nil
+	return kafka.Done(time.Now()), nil
 }
-
-func (f *fileDeliverer) Commit(context.Context) error { return nil }
-
-func (f *fileDeliverer) Abort(context.Context) error { return nil }
-
-func (f *fileDeliverer) Published() time.Time { return f.at }
-
-func (f *fileDeliverer) Refused() []kafka.Refusal { return nil }

@@ -154,9 +154,7 @@ func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l
 	if g.TLS = s.TLS.CertFile != ""; g.TLS {
 		url = "https" + url[len("http"):]
 	}
-	tokens, err := tokensOf("page.", s.Access)
-	if err == nil {
-		g.Tokens = logTo(tokens, o.Log)
+	if g.Tokens, err = tokensOf("page.", s.Access, o.Log); err == nil {
 		if o.TLS, err = serverTLS("page.tls", s.TLS); err == nil {
 			return l, url, nil
 		}

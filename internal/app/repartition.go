@@ -100,16 +100,12 @@ func (s *services) startRepartition(ctx context.Context, cfg config.Consumer, fo
 	if err != nil {
 		return err
 	}
-	s.start(ctx, func(running context.Context) error {
+	s.startVital(ctx, failed, func(running context.Context) error {
 		defer end()
 		running, stop := context.WithCancel(running)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)() // it writes to the topic that the consumer reads: it need not outlast it
-		err := adviseKafka(r.Run(running), cfg.Kafka.Brokers)
-		if err != nil {
-			failed(err)
-		}
-		return err
+		return adviseKafka(r.Run(running), cfg.Kafka.Brokers)
 	})
 	return nil
 }

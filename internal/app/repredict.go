@@ -127,13 +127,7 @@ func repredictor(ctx context.Context, cfg config.Consumer, version string, log *
 		return from, nil, advised(err, serveACL)
 	}
 	current := watcher.Current()
-	background.start(ctx, func(ctx context.Context) error { // its heartbeats keep the version in Redis
-		err := watcher.Run(ctx)
-		if err != nil {
-			failed(err)
-		}
-		return err
-	})
+	background.startVital(ctx, failed, watcher.Run) // its heartbeats keep the version in Redis
 	return versions{serving.Pinned(current)}, func() { _ = closeClient() }, nil
 }
 

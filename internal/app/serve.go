@@ -96,11 +96,9 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 		TLS:      secured, Origin: httpd.Origin{TLS: secured != nil, Hosts: limits.Hosts},
 		Health: observe.Handler(observer), Metrics: observer.Registry(), Log: log,
 	}
-	tokens, err := tokensOf("serve.", limits.Access)
-	if err != nil {
+	if o.Tokens, err = tokensOf("serve.", limits.Access, log); err != nil {
 		return nil, err
 	}
-	o.Tokens = logTo(tokens, log)
 	if file, ok := o.Tokens.(*tokenFile); ok {
 		file.register(o.Metrics)
 	}

@@ -328,7 +328,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	expect.OK(t, artifact.Write(filepath.Join(dir, "a"), b))
 	file := filepath.Join(dir, "tokens")
 	expect.OK(t, os.WriteFile(file, []byte("\nfirst\n second \n"), 0o600))
-	tokens, err := tokensOf("serve.", config.Access{TokenFile: file})
+	tokens, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
 	for token, want := range map[string]bool{"first": true, "second": true, "": false, "firs": false, "third": false} {
 		if tokens.Takes(token) != want {
@@ -343,12 +343,12 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if tokens.Takes("third") {
 		t.Error("the file was removed, and its token is still valid")
 	}
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil ||
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil ||
 		!strings.Contains(err.Error(), "serve.token_file") {
 		t.Error(err)
 	}
 	expect.OK(t, os.WriteFile(file, []byte("\n"), 0o600))
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}); err == nil ||
+	if _, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil ||
 		!strings.Contains(err.Error(), "no token") {
 		t.Error(err)
 	}

@@ -70,6 +70,17 @@ func (s *services) start(ctx context.Context, f func(context.Context) error) {
 	})
 }
 
+// startVital is start of a service without which the program cannot go on: failed is told of its error.
+func (s *services) startVital(ctx context.Context, failed context.CancelCauseFunc, f func(context.Context) error) {
+	s.start(ctx, func(ctx context.Context) error {
+		err := f(ctx)
+		if err != nil {
+			failed(err)
+		}
+		return err
+	})
+}
+
 // end ends all services and waits for them; failed is the first error then.
 func (s *services) end() {
 	for _, cancel := range s.cancels {

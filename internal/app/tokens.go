@@ -16,29 +16,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"rivulet/config"
+	"rivulet/internal/httpd"
 )
 
-// bearer says which bearer tokens are taken.
-type bearer interface{ Takes(token string) bool }
-
 // tokensOf returns the tokens that the settings of a section such as "serve." name, nil if they name none.
-func tokensOf(section string, a config.Access) (bearer, error) {
+func tokensOf(section string, a config.Access, log *slog.Logger) (httpd.Tokens, error) {
 	switch {
 	case a.TokenFile != "":
-		t := &tokenFile{setting: section + "token_file", path: a.TokenFile, log: slog.Default()}
+		t := &tokenFile{setting: section + "token_file", path: a.TokenFile, log: log}
 		return t, t.read()
 	case a.Token != "":
 		return tokens{digest(a.Token.Reveal())}, nil
 	}
 	return nil, nil
-}
-
-// logTo has the log of a token file's changes go to log.
-func logTo(b bearer, log *slog.Logger) bearer {
-	if file, ok := b.(*tokenFile); ok {
-		file.log = log
-	}
-	return b
 }
 
 // tokens are the digests of all tokens that are taken: of one length, so that a comparison tells nothing.

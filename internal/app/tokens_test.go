@@ -26,9 +26,8 @@ func TestTokenFileRevokes(t *testing.T) {
 	}
 	write("stolen\n")
 	var log bytes.Buffer
-	tokens, err := tokensOf("serve.", config.Access{TokenFile: path})
+	tokens, err := tokensOf("serve.", config.Access{TokenFile: path}, slog.New(slog.NewTextHandler(&log, nil)))
 	expect.OK(t, err)
-	logTo(tokens, slog.New(slog.NewTextHandler(&log, nil)))
 	registry := prometheus.NewRegistry()
 	tokens.(*tokenFile).register(registry)
 	want := func(when string, taken bool, valid, unreadable, logged string) {

@@ -17,6 +17,7 @@ import (
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving"
+	"rivulet/serving/script"
 )
 
 // source gives versions: a serving.Watcher or a serving.Pin.
@@ -203,13 +204,7 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 		end()
 		return from, nil, advised(err, acl)
 	}
-	background.start(ctx, func(ctx context.Context) error {
-		err := watcher.Run(ctx)
-		if err != nil {
-			failed(err)
-		}
-		return err
-	})
+	background.startVital(ctx, failed, watcher.Run)
 	return versions{watcher}, end, nil
 }
 
@@ -287,7 +282,8 @@ func follower(cfg config.Consumer, version string, log *slog.Logger,
 		Version:  version,
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
 		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback,
-		Candidates: mostCandidates(cfg.Candidate),
+		// A canary is one candidate, shadows are as many as there may be.
+		Candidates: map[string]int{config.Canary: 1, config.Shadow: script.MostCandidates}[cfg.Candidate.Mode],
 		Serve:      serve, Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)

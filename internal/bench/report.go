@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -81,10 +82,7 @@ func columnsOf(rows []Row) (out []string) {
 		}
 	}
 	slices.SortFunc(out, func(a, b string) int {
-		if d := place(a) - place(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(place(a)-place(b), strings.Compare(a, b))
 	})
 	return out
 }

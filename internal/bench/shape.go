@@ -192,12 +192,16 @@ func (s *Shape) synthetic(rng *rand.Rand) *graph.CSR {
 
 // mapping draws M, mapEntries a row.
 func (s *Shape) mapping() *artifact.Mapping {
-	rng, k := s.rng("mapping"), min(mapEntries, s.Synthetic)
-	m := &artifact.Mapping{IDs: make([]string, s.Original),
-		Rows: &graph.CSR{Rows: s.Original, Cols: s.Synthetic, RowPtr: make([]int, s.Original+1)}}
+	return drawMapping(s.rng("mapping"), 0, s.Original, s.Synthetic)
+}
+
+// drawMapping draws the rows of M of n nodes from one on.
+func drawMapping(rng *rand.Rand, from, n, synthetic int) *artifact.Mapping {
+	m := &artifact.Mapping{IDs: make([]string, n),
+		Rows: &graph.CSR{Rows: n, Cols: synthetic, RowPtr: make([]int, n+1)}}
 	for i := range m.IDs {
-		m.IDs[i] = id(i)
-		m.Rows.ColIdx = distinct(rng, m.Rows.ColIdx, k, s.Synthetic)
+		m.IDs[i] = id(from + i)
+		m.Rows.ColIdx = distinct(rng, m.Rows.ColIdx, min(mapEntries, synthetic), synthetic)
 		m.Rows.RowPtr[i+1] = len(m.Rows.ColIdx)
 	}
 	m.Rows.Val = make([]float32, len(m.Rows.ColIdx))

@@ -13,7 +13,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/config"
-	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 )
@@ -104,19 +103,7 @@ func storePieces(n int) iter.Seq2[*artifact.Mapping, error] {
 	return func(yield func(*artifact.Mapping, error) bool) {
 		rng := rand.New(rand.NewPCG(1, 0))
 		for from := 0; from < n; from += storePiece {
-			rows := min(storePiece, n-from)
-			m := &artifact.Mapping{IDs: make([]string, rows), Rows: &graph.CSR{Rows: rows, Cols: storeSynthetic,
-				RowPtr: make([]int, rows+1)}}
-			for i := range rows {
-				m.IDs[i] = id(from + i)
-				m.Rows.ColIdx = distinct(rng, m.Rows.ColIdx, mapEntries, storeSynthetic)
-				m.Rows.RowPtr[i+1] = len(m.Rows.ColIdx)
-			}
-			m.Rows.Val = make([]float32, len(m.Rows.ColIdx))
-			for p := range m.Rows.Val {
-				m.Rows.Val[p] = rng.Float32()
-			}
-			if !yield(m, nil) {
+			if !yield(drawMapping(rng, from, min(storePiece, n-from), storeSynthetic), nil) {
 				return
 			}
 		}

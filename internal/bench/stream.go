@@ -334,10 +334,8 @@ func (s *sender) warmUp(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for s.meter.progress() < warm {
-		select {
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		case <-time.After(time.Millisecond):
+		if err := retry.Sleep(ctx, retry.SystemClock{}, time.Millisecond); err != nil {
+			return 0, err
 		}
 	}
 	return warm, nil
@@ -346,10 +344,8 @@ func (s *sender) warmUp(ctx context.Context) (int, error) {
 // Send sends the next arrivals of the stream, whose encoding is known.
 func (s *sender) Send(ctx context.Context, due []event.Arrival) error {
 	for s.pace == 0 && s.sentN-s.meter.progress() > window-len(due) {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(100 * time.Microsecond):
+		if err := retry.Sleep(ctx, retry.SystemClock{}, 100*time.Microsecond); err != nil {
+			return err
 		}
 	}
 	records := s.form.records(s.sentN, s.sentN+len(due))

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/kafka"
 	"rivulet/kafka/probe"
+	"rivulet/kafka/retry"
 	"rivulet/spelling"
 )
 
@@ -218,7 +219,7 @@ func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connectio
 				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation, c.resource)})
 		case errors.Is(err, kafka.CoordinatorNotAvailable), errors.Is(err, kafka.CoordinatorLoadInProgress),
 			errors.Is(err, kafka.NotCoordinator):
-			if try < patience && pause(ctx, 250*time.Millisecond) {
+			if try < patience && retry.Sleep(ctx, retry.SystemClock{}, 250*time.Millisecond) == nil {
 				continue
 			}
 			errors.As(err, &code)
@@ -246,15 +247,4 @@ func (c *coordinated) ask(first *connection, connections map[string]*connection)
 		return "", &problem{"asking its coordinator " + at + ": " + err.Error(), "look at the broker's log"}, nil
 	}
 	return at, nil, err
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

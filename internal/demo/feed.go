@@ -43,7 +43,7 @@ func (f *feed) run(ctx context.Context, o Options) error {
 	}
 	// The stream begins when the consumer has joined its group, so that its rate does not include the joining, and
 	// when predictions are read.
-	err := f.tally.wait(ctx, f.tally.ready, failed)
+	err := until(ctx, f.tally.ready, failed)
 	if err == nil {
 		err = f.sendAndSettle(ctx, failed, o)
 	}

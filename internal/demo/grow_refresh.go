@@ -43,9 +43,6 @@ type refresher struct {
 	bundle  *artifact.Bundle // the new one; nil: it was refused
 }
 
-// half returns the number of arrivals before the refresh.
-func (p *plan) half() int { return len(p.order) / 2 }
-
 // run refreshes once the first half of the stream has been predicted and its labels are known, and then waits for
 // ctx.
 func (r *refresher) run(ctx context.Context) error {
@@ -60,10 +57,10 @@ func (r *refresher) run(ctx context.Context) error {
 }
 
 func (r *refresher) refresh(ctx context.Context) error {
-	half := r.plan.half()
+	half := len(r.plan.order) / 2 // arrivals before the refresh
 	if err := until(ctx, func() bool {
 		return r.tally.hasFirst(half, r.plan) && r.labels.has(r.plan.ids[:half])
-	}); err != nil {
+	}, nil); err != nil {
 		return err
 	}
 	// The topics hold more by now, and how much depends on the clock: later records are left to the next refresh.
@@ -72,7 +69,8 @@ func (r *refresher) refresh(ctx context.Context) error {
 		return err
 	}
 	next := &refresh.Refresher{Graph: graph, Waiting: merge.DefaultWaiting, ToRedis: true, MaxDrop: refresh.MaxDrop,
-		Options: inherit, Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals,
+		Options: func(m *artifact.Manifest) (trainer.Options, error) { return trainer.Inherit(m, nil) },
+		Arrivals: refresh.Source{Topic: r.cfg.Kafka.Topics.Arrivals,
 			Until: r.tally.endOfFirst(half, r.plan)},
 		Labels: refresh.Source{Topic: labelsTopic}, Limits: app.Limits(r.cfg.Limits),
 		Services: app.Services{Brokers: r.cfg.Kafka.Brokers, Server: r.cfg.Redis.RedisServer, Log: r.log},
@@ -95,26 +93,9 @@ func (r *refresher) refresh(ctx context.Context) error {
 	if err := next.Publish(ctx, round, ""); err != nil {
 		return err
 	}
-	if err := until(ctx, func() bool { return r.tally.serves() == did.Version }); err != nil {
+	if err := until(ctx, func() bool { return r.tally.serves() == did.Version }, nil); err != nil {
 		return err
 	}
 	close(r.serves)
 	return nil
 }
-
-// until waits for a condition.
-func until(ctx context.Context, holds func() bool) error {
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-// inherit returns the options of the run that made an artifact of the demo's.
-func inherit(m *artifact.Manifest) (trainer.Options, error) { return trainer.Inherit(m, nil) }

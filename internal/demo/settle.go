@@ -13,9 +13,9 @@ import (
 // look is the pause between two looks at the stream's progress.
 const look = 20 * time.Millisecond
 
-// wait returns once done returns true, or with the first error from failed before that. It takes no error from
-// failed that the caller still waits for.
-func (t *tally) wait(ctx context.Context, done func() bool, failed chan error) error {
+// until returns once done returns true, or with the first error from failed before that; nil: nothing else can fail. It
+// takes no error from failed that the caller still waits for.
+func until(ctx context.Context, done func() bool, failed chan error) error {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	for !done() {
@@ -38,7 +38,7 @@ func (t *tally) settle(ctx context.Context, arrivals int, failed chan error, lin
 	line func() string) error {
 	defer lines.Done()
 	before, moved := -1, t.now()
-	return t.wait(ctx, func() bool {
+	return until(ctx, func() bool {
 		settled, compared, all := t.settled(), 0, true
 		if l := t.byLabels(); l != nil {
 			compared, all = l.Matched, l.Matched >= t.labeller.expected()

@@ -1,6 +1,7 @@
 package featurestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func (s *Store) portion(ctx context.Context, ids []string, into []*event.Feature
 		}
 		faults[i] = s.decode(ids[i], v, into[i])
 	}
-	for limit := s.limit(); len(longer) > 0; {
+	for limit := cmp.Or(s.o.MaxBytes, maxString); len(longer) > 0; {
 		some := longer[:min(len(longer), max(1, answerBytes/limit))]
 		longer = longer[len(some):]
 		again := make([]string, len(some))
@@ -115,14 +116,6 @@ func (s *Store) portion(ctx context.Context, ids []string, into []*event.Feature
 
 // maxString is the length of the longest string of Redis.
 const maxString = 512 << 20
-
-// limit is the length of the longest value that is read.
-func (s *Store) limit() int {
-	if s.o.MaxBytes > 0 {
-		return s.o.MaxBytes
-	}
-	return maxString
-}
 
 // value is a key's value: a text, empty if there is none, or the fault of another type.
 type value struct {

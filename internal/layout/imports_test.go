@@ -187,7 +187,7 @@ var only = []struct {
 	{"internal/page", []string{"artifact", "consumer", "event", "event/form", "event/json", "infer", "infer/attach",
 		"infer/explain", "infer/target",
 		"internal/explanation",
-		"internal/httpd", "internal/quantile", "kafka", "serving", "serving/candidate"}},
+		"internal/httpd", "internal/quantile", "kafka", "kafka/retry", "serving", "serving/candidate"}},
 	{"internal/explanation", []string{"consumer", "infer", "infer/attach", "infer/explain"}},
 	{"internal/quantile", nil},
 	{"internal/traces", []string{"consumer", "event"}},

@@ -17,13 +17,7 @@ type Guard struct {
 	// TLS says that the page is served over https.
 	TLS bool
 	// Tokens are the bearer tokens that requests for data need; nil: they need none.
-	Tokens Tokens
-}
-
-// Tokens says which bearer tokens are taken.
-type Tokens interface {
-	// Takes reports whether a token is valid, in a time that does not tell how much of it is right.
-	Takes(token string) bool
+	Tokens httpd.Tokens
 }
 
 // policy is the content security policy: scripts, styles and data from the page's own server, and nothing else.
@@ -66,8 +60,7 @@ func (g Guard) knows(w http.ResponseWriter, r *http.Request) bool {
 	if g.Tokens == nil {
 		return true
 	}
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if ok && g.Tokens.Takes(given) {
+	if given, ok := httpd.Bearer(r.Header); ok && g.Tokens.Takes(given) {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="rivulet page"`)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -82,8 +83,8 @@ func (p *Page) about(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
-	second, bad1 := strconv.ParseInt(or(r.FormValue("after"), "0"), 10, 64)
-	sample, bad2 := strconv.ParseUint(or(r.FormValue("sample"), "0"), 10, 64)
+	second, bad1 := strconv.ParseInt(cmp.Or(r.FormValue("after"), "0"), 10, 64)
+	sample, bad2 := strconv.ParseUint(cmp.Or(r.FormValue("sample"), "0"), 10, 64)
 	if err := errors.Join(bad1, bad2); err != nil {
 		refuse(w, http.StatusBadRequest, "query", err.Error())
 		return
@@ -109,13 +110,6 @@ func (p *Page) deadView() DeadView {
 	p.tally.mu.Lock()
 	defer p.tally.mu.Unlock()
 	return DeadView{p.tally.dead.view(p.tally.now()), p.tally.totals[deadLetterTopic], p.status()}
-}
-
-func or(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }
 
 // fault is the answer to a request that cannot be answered otherwise.

@@ -1,6 +1,10 @@
 package page
 
-import "rivulet/event"
+import (
+	"github.com/cespare/xxhash/v2"
+
+	"rivulet/event"
+)
 
 // Accuracy of one version, by labels that came after its predictions.
 type Accuracy struct {
@@ -35,7 +39,7 @@ func (a *accuracies) predicted(id string, s *Sample) {
 	if a.waiting == nil {
 		a.waiting = map[uint64]pendingLabel{}
 	}
-	h := keyHash(id)
+	h := xxhash.Sum64String(id)
 	if len(a.order) < labelsWait {
 		a.order = append(a.order, h)
 	} else {
@@ -48,7 +52,7 @@ func (a *accuracies) predicted(id string, s *Sample) {
 
 // label counts a label, if its prediction waits for it.
 func (a *accuracies) label(l *event.Label) {
-	h := keyHash(l.ID)
+	h := xxhash.Sum64String(l.ID)
 	w, ok := a.waiting[h]
 	if !ok {
 		return

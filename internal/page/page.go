@@ -1,13 +1,11 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -113,7 +111,3 @@ const (
 	shutdownTimeout = 3 * time.Second
 	listEvery       = 2 * time.Second
 )
-
-func sortTroubles(all []Trouble) {
-	slices.SortFunc(all, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
-}

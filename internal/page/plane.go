@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -137,7 +138,7 @@ type LitArrivals struct {
 
 // planeArrivals answers with arrivals that lit up. They are followed only while somebody asks.
 func (p *Page) planeArrivals(w http.ResponseWriter, r *http.Request) {
-	after, err := strconv.ParseUint(or(r.FormValue("after"), "0"), 10, 64)
+	after, err := strconv.ParseUint(cmp.Or(r.FormValue("after"), "0"), 10, 64)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "query", err.Error())
 		return

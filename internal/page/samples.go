@@ -2,8 +2,11 @@ package page
 
 import (
 	"math/bits"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"rivulet/event"
 	"rivulet/kafka"
@@ -133,7 +136,7 @@ func (p *places) put(key []byte, at Place) {
 		// at once, so that the heap does not grow for minutes
 		p.by, p.order = make(map[uint64]int32), make([]placeEntry, 0, placesKept)
 	}
-	v := placeEntry{keyHash(string(key)), at}
+	v := placeEntry{xxhash.Sum64(key), at}
 	k := len(p.order)
 	if k < placesKept {
 		p.order = append(p.order, v)
@@ -149,20 +152,11 @@ func (p *places) put(key []byte, at Place) {
 }
 
 func (p *places) find(id string) (Place, bool) {
-	k, ok := p.by[keyHash(id)]
+	k, ok := p.by[xxhash.Sum64String(id)]
 	if !ok {
 		return Place{}, false
 	}
 	return p.order[k].Place, true
-}
-
-// keyHash is FNV-1a.
-func keyHash(key string) uint64 {
-	h := uint64(14695981039346656037)
-	for k := range len(key) {
-		h = (h ^ uint64(key[k])) * 1099511628211
-	}
-	return h
 }
 
 // sourceOf reads the place of an arrival from the headers of its prediction or dead letter.
@@ -180,15 +174,10 @@ func sourceOf(headers []kafka.Header) (Place, bool) {
 }
 
 // decimal reads a number, -1 where it is none.
-func decimal(text []byte) (n int64) {
-	if len(text) == 0 || len(text) > 18 {
+func decimal(text []byte) int64 {
+	of, err := strconv.ParseUint(string(text), 10, 63)
+	if err != nil {
 		return -1
 	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		n = 10*n + int64(c-'0')
-	}
-	return n
+	return int64(of)
 }

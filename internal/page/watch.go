@@ -1,12 +1,15 @@
 package page
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"rivulet/event"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 )
 
 // How often the topics are looked at.
@@ -170,10 +173,7 @@ func (p *Page) poll(ctx context.Context, name string, pause time.Duration, work 
 			return
 		}
 		p.trouble(name, err)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		_ = retry.Sleep(ctx, retry.SystemClock{}, pause)
 	}
 }
 
@@ -217,6 +217,6 @@ func (p *Page) status() Status {
 	for _, t := range p.troubles {
 		s.Troubles = append(s.Troubles, t)
 	}
-	sortTroubles(s.Troubles)
+	slices.SortFunc(s.Troubles, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
 	return s
 }

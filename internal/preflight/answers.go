@@ -253,20 +253,8 @@ func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
 	if len(b.DeadLetters) > 0 {
 		p.dead = b.DeadLetters[0].Reason + ": " + b.DeadLetters[0].Detail
 	}
-	return p, nil
+	return kafka.Done{}, nil
 }
-
-// Commit does nothing: nothing is published.
-func (p *predictions) Commit(context.Context) error { return nil }
-
-// Abort does nothing.
-func (p *predictions) Abort(context.Context) error { return nil }
-
-// Published is the zero time.
-func (p *predictions) Published() time.Time { return time.Time{} }
-
-// Refused returns nothing.
-func (p *predictions) Refused() []kafka.Refusal { return nil }
 
 // neighbours are the neighbours of the batch's only arrival.
 type neighbours []string

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -182,7 +183,7 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 				"(%s) has %s: "+
 				"their arrivals and offsets do not belong together; give the data set that it began with (with an engine as "+
 				"then: in memory, or by stages from tables), or another directory for graphs",
-				dir, s.Base, orUnnamed(g.Dir), g.State.Base)
+				dir, s.Base, cmp.Or(g.Dir, "generated"), g.State.Base)
 		case s.Round > newest.Round || (s.Round == newest.Round && at != "" && dir > at):
 			newest, at = *s, dir
 		}
@@ -198,13 +199,6 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 		return nil, err
 	}
 	return NewGraph(at, d)
-}
-
-func orUnnamed(dir string) string {
-	if dir == "" {
-		return "generated"
-	}
-	return dir
 }
 
 // Stored reports whether a directory holds a graph, which a refresh has completed.

@@ -261,7 +261,7 @@ func (r *Refresher) train(ctx context.Context, round *Round, o trainer.Options, 
 func (o *Round) keep(b *artifact.Bundle, out string) (err error) {
 	switch {
 	case out != "":
-		if err = makeParent(out); err == nil {
+		if err = os.MkdirAll(filepath.Dir(out), 0o777); err == nil {
 			err = artifact.Write(out, b)
 		}
 		if err == nil && b.Mapping == nil { // the tables that it came from will be gone
@@ -277,9 +277,6 @@ func (o *Round) keep(b *artifact.Bundle, out string) (err error) {
 	}
 	return err
 }
-
-// makeParent makes the directory that will contain another one.
-func makeParent(dir string) error { return os.MkdirAll(filepath.Dir(dir), 0o777) }
 
 // Refused is the error of an artifact that is too much worse than the one that serves.
 type Refused struct {

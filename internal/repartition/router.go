@@ -143,7 +143,9 @@ func (r *Router) serve(ctx context.Context, g *kafka.Generation) error {
 	if err != nil {
 		return ended(reading, err)
 	}
-	r.begun(g, len(cursors))
+	r.opts.Observer.Rebalance(g.Assigned())
+	r.opts.Logger.Info("joined the group of the repartition", "group", g.Member().Group, "generation",
+		g.Member().Generation, "partitions", len(cursors))
 	queue := make(chan fetched)
 	all := make(inflows, len(cursors))
 	for i, cursor := range cursors {
@@ -170,13 +172,6 @@ func (r *Router) serve(ctx context.Context, g *kafka.Generation) error {
 		}
 	})
 	return r.write(reading, work, g, all, queue)
-}
-
-// begun tells observer and log of a generation that begins to read.
-func (r *Router) begun(g *kafka.Generation, partitions int) {
-	r.opts.Observer.Rebalance(g.Assigned())
-	r.opts.Logger.Info("joined the group of the repartition", "group", g.Member().Group, "generation",
-		g.Member().Generation, "partitions", partitions)
 }
 
 // ended returns nil if an error only says that reading has ended for a reason that is no failure.

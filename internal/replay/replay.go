@@ -12,6 +12,7 @@ import (
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/kafka/retry"
 	"rivulet/schema"
 )
 
@@ -127,7 +128,7 @@ func Replay(ctx context.Context, s Stream, sink Sink, o Options) (int, error) {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = func(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, retry.SystemClock{}, d) }
 	}
 	if o.Limit > 0 {
 		s.Len = min(s.Len, o.Limit)
@@ -170,17 +171,6 @@ func Replay(ctx context.Context, s Stream, sink Sink, o Options) (int, error) {
 		sent += len(chunk)
 	}
 	return s.Len, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.

@@ -25,7 +25,6 @@ type lane struct {
 	batch   []*asked
 	records []kafka.Record
 	places  []place // per record
-	at      time.Time
 }
 
 // place says whose arrival a record of a batch is.
@@ -167,18 +166,5 @@ func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafk
 		}
 	}
 	l.refuse(b.DeadLetters)
-	l.at = time.Now()
-	return l, nil
+	return kafka.Done(time.Now()), nil
 }
-
-// Commit does nothing: a request has no offsets.
-func (l *lane) Commit(context.Context) error { return nil }
-
-// Abort does nothing: a request that failed is not answered.
-func (l *lane) Abort(context.Context) error { return nil }
-
-// Published returns when the last batch was answered.
-func (l *lane) Published() time.Time { return l.at }
-
-// Refused returns none.
-func (l *lane) Refused() []kafka.Refusal { return nil }

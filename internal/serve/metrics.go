@@ -2,7 +2,6 @@ package serve
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -40,9 +39,4 @@ func newMetrics(registry prometheus.Registerer, s *Server) *metrics {
 		}
 	}
 	return m
-}
-
-func (m *metrics) request(route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }

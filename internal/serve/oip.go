@@ -222,10 +222,10 @@ func (s *Server) inferred(ctx context.Context, path string, q *inferRequest, fro
 	if err := s.ask(ctx, s.predicts, records, out, from); err != nil {
 		return nil, s.cause(path, err)
 	}
-	if bad = out.complete(); bad == nil {
-		bad = otherVersion(q.version, out.version)
+	if out.refused != nil { // tensors have no place for the refusal of a row
+		return out, out.refused
 	}
-	return out, bad
+	return out, otherVersion(q.version, out.version)
 }
 
 // answerBinary answers the document and, after it, tensors as bytes.

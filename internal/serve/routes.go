@@ -3,8 +3,11 @@ package serve
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"rivulet/internal/httpd"
 )
 
 // route is one operation of the API. openapi.json describes all of them but those by gRPC, which inference.proto does.
@@ -97,7 +100,7 @@ func (s *Server) checked(r route) http.HandlerFunc {
 		}
 	}
 	return func(w http.ResponseWriter, req *http.Request) {
-		if token, ok := bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {
+		if token, ok := httpd.Bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			fail(w, req, &refusal{http.StatusUnauthorized, "unauthorized",
 				"want a header Authorization: Bearer with a token that is taken here"})
@@ -105,17 +108,6 @@ func (s *Server) checked(r route) http.HandlerFunc {
 		}
 		r.serve(w, req)
 	}
-}
-
-// bearer returns the token of the one Authorization header. Tokens are looked for nowhere else: addresses and
-// cookies end in logs.
-func bearer(h http.Header) (string, bool) {
-	values := h.Values("Authorization")
-	if len(values) != 1 {
-		return "", false
-	}
-	scheme, token, found := strings.Cut(values[0], " ")
-	return token, found && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
 // measured counts requests, their time and the status of their answers.
@@ -128,7 +120,8 @@ func (s *Server) measured(route string, serve http.HandlerFunc) http.HandlerFunc
 		header.Set("Cache-Control", "no-store")
 		serve(seen, r)
 		took := time.Since(begun)
-		s.metrics.request(route, seen.status, took)
+		s.metrics.requests.WithLabelValues(route, strconv.Itoa(seen.status)).Inc()
+		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
 		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route, "status", seen.status, "took", took)
 	}
 }

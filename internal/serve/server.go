@@ -27,7 +27,7 @@ type Options struct {
 	Limits        Limits
 	Batching      Batching
 	// Tokens are the bearer tokens of requests; nil: they need none.
-	Tokens Tokens
+	Tokens httpd.Tokens
 	// TLS is nil for HTTP. Origin says from where browsers may ask, where no token keeps others out.
 	TLS    *tls.Config
 	Origin httpd.Origin
@@ -52,12 +52,6 @@ type Limits struct {
 type Batching struct {
 	Size   int           // most arrivals of several requests
 	Linger time.Duration // how long the first one waits for others; 0: not at all
-}
-
-// Tokens says which bearer tokens are taken.
-type Tokens interface {
-	// Takes reports whether a token is valid, in a time that does not tell how much of it is right.
-	Takes(token string) bool
 }
 
 // Server answers arrivals over HTTP.

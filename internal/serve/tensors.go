@@ -418,9 +418,6 @@ func (t *tensors) refusal(at int, reason, detail string) {
 	}
 }
 
-// complete returns the refusal of the first row that has no answer: tensors have no place for one of a row.
-func (t *tensors) complete() *refusal { return t.refused }
-
 // inferResponse is the document of an answer.
 type inferResponse struct {
 	Model   string           `json:"model_name"`

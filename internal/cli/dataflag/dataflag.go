@@ -84,7 +84,10 @@ func (d *Data) Open(fallback string) (*dataset.Dataset, error) {
 		}
 		set.Suspects, d.Checked = append(set.Suspects, warnings...), true
 	}
-	return set, d.tell(set)
+	for _, note := range set.Notes {
+		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
+	}
+	return set, d.Warn(set.Name, set.Suspects)
 }
 
 func (d *Data) open(fallback string) (*dataset.Dataset, error) {
@@ -106,7 +109,13 @@ func (d *Data) open(fallback string) (*dataset.Dataset, error) {
 	case d.Dir == "" && !tables && d.Format != "":
 		return nil, fmt.Errorf("--format is %s, but no --data is given", d.Format)
 	case d.Dir != "" || tables:
-		return d.read(tables)
+		if !tables {
+			return dataset.Open(d.Dir, d.options())
+		}
+		if err := d.checkTables(); err != nil {
+			return nil, err
+		}
+		return dataset.OpenTables(d.options())
 	case preset == "":
 		return nil, errors.New("no data set: give --data DIR, tables --nodes and --edges, or --preset NAME")
 	}
@@ -121,21 +130,6 @@ func (d *Data) open(fallback string) (*dataset.Dataset, error) {
 		}
 	}
 	return generate.Graph(g, d.Seed)
-}
-
-func (d *Data) read(tables bool) (set *dataset.Dataset, err error) {
-	if tables {
-		return d.readTables()
-	}
-	return dataset.Open(d.Dir, d.options())
-}
-
-// tell writes the notes on a data set.
-func (d *Data) tell(set *dataset.Dataset) error {
-	for _, note := range set.Notes {
-		fmt.Fprintf(d.Notes, "%s: %s\n", set.Name, note)
-	}
-	return d.Warn(set.Name, set.Suspects)
 }
 
 // Warn writes warnings about a data set, or returns them as an error if the flags ask for that.

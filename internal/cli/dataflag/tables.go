@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"rivulet/dataset"
 )
 
 // registerTables adds the flags of tables. A command's own --nodes, which comes before, takes a table beside its
@@ -94,14 +92,6 @@ var TableFlags = []string{"edges", "id", "label", "task", "candidates", "split",
 	"weight",
 	"drop-weights", "edge-type", "directed", "arrival-edges", "drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
-
-// readTables reads the tables that flags name.
-func (d *Data) readTables() (*dataset.Dataset, error) {
-	if err := d.checkTables(); err != nil {
-		return nil, err
-	}
-	return dataset.OpenTables(d.options())
-}
 
 // checkTables returns an error unless both tables are named, and no flag contradicts them.
 func (d *Data) checkTables() error {
