@@ -75,7 +75,7 @@ func TestModelsAndTombstones(t *testing.T) {
 		Forget: &forgets{version: v}, Tombstones: true, Forms: form.Reader{Forget: true},
 		Models: both{newTestVersion("v1")}})
 	expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: events(t, "x t0", "-x", "y t1")}))
-	expect.Same(t, []event.Tombstone{{Key: []byte("x"), Before: 2}}, out.batches[0].Tombstones, "got")
+	expect.Same(t, []event.Tombstone{{Key: []byte("x"), Before: 2}}, out.batches[0].Tombstones, "tombstones")
 }
 
 // Where brokers refuse one model's prediction, the other's stays, and the place of each refusal is the right one.
@@ -94,7 +94,7 @@ func TestRefusalsOfSeveralModels(t *testing.T) {
 	for _, letter := range delivered.DeadLetters {
 		got = append(got, fmt.Sprintf("%s %s", letter.Reason, letter.Key))
 	}
-	expect.Same(t, []string{"sgc a", "sage b", "prediction_refused a"}, got, "got")
+	expect.Same(t, []string{"sgc a", "sage b", "prediction_refused a"}, got, "answers")
 }
 
 // BenchmarkModels takes batches down the path with one model and with two of the same kind, in turn in one process, and

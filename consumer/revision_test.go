@@ -170,7 +170,7 @@ func TestForgottenIDsAreNotRevised(t *testing.T) {
 			if update == window.UpdatePredict {
 				want = []string{"before 0", "behind 0", "behind 2", "settling 0", "stays 0", "stays 2", "stays 3"}
 			}
-			expect.Same(t, want, got, "got")
+			expect.Same(t, want, got, "revisions")
 			for _, id := range ids {
 				if _, there := v.store[id]; there != (id == "stays") {
 					t.Errorf("%s has a row: %t", id, there)

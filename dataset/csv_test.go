@@ -97,7 +97,7 @@ func TestCSV(t *testing.T) {
 			if name == "list of features" {
 				want.Notes = slices.Delete(want.Notes, 2, 3)
 			}
-			expect.Same(t, want, d, "got")
+			expect.Same(t, want, d, "the data set")
 		})
 	}
 }

@@ -33,7 +33,7 @@ func pathSet() *Dataset {
 func TestLoad(t *testing.T) {
 	d, err := openDir(writeFiles(t, pathFiles()))
 	expect.OK(t, err)
-	expect.Same(t, pathSet(), d, "got")
+	expect.Same(t, pathSet(), d, "the data set")
 	if got := withoutRole(d); got != 1 {
 		t.Errorf("%d nodes without role, want 1", got)
 	}
@@ -413,7 +413,7 @@ func TestSciPyFiles(t *testing.T) {
 			expect.OK(t, err)
 			want := &Dataset{Name: name, IDs: Decimals(5), Adj: adj, X: x, Labels: []int32{0, 1, 0, 1, 0}, Classes: Decimals(2),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2, 4}, BagOfWords: x.Sparse != nil}
-			expect.Same(t, want, d, "got")
+			expect.Same(t, want, d, "the data set")
 		})
 	}
 }
@@ -432,7 +432,7 @@ func TestPyTorchGeometric(t *testing.T) {
 			want := &Dataset{Name: name, IDs: Decimals(5), Classes: Decimals(2), Labels: []int32{0, 1, 0, 1, -1}, X: x,
 				Adj:   graph.Symmetric(5, [][2]int32{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 4}, {0, 2}}),
 				Train: []int32{0, 3}, Validation: []int32{1}, Test: []int32{2}, Unlabelled: []int32{4}, BagOfWords: x.Sparse != nil}
-			expect.Same(t, want, d, "got")
+			expect.Same(t, want, d, "the data set")
 		})
 	}
 }

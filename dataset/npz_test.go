@@ -48,7 +48,7 @@ func TestGNNBenchmark(t *testing.T) {
 				t.Errorf("split %v, %v, %v", d.Train, d.Validation, d.Test)
 			}
 			want.Train, want.Validation, want.Test = d.Train, d.Validation, d.Test
-			expect.Same(t, want, d, "got")
+			expect.Same(t, want, d, "the data set")
 		})
 	}
 	_, err := Open("testdata/gnnbenchmark", OpenOptions{})

@@ -56,7 +56,7 @@ func TestPlanetoid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, err := readPlanetoid("testdata/planetoid/ind."+name, 2)
 			expect.OK(t, err)
-			expect.Same(t, planetoidSet(name), d, "got")
+			expect.Same(t, planetoidSet(name), d, "the data set")
 		})
 	}
 }

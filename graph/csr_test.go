@@ -17,7 +17,7 @@ func TestNewCSR(t *testing.T) {
 	before := slices.Clone(entries)
 	got := NewCSR(3, 4, entries)
 	want := &CSR{Rows: 3, Cols: 4, RowPtr: []int{0, 2, 2, 3}, ColIdx: []int32{0, 3, 1}, Val: []float32{2, 5, 5.5}}
-	expect.Same(t, want, got, "got")
+	expect.Same(t, want, got, "the matrix")
 	if diff := cmp.Diff(before, entries); diff != "" {
 		t.Errorf("the entries were changed:\n%s", diff)
 	}
@@ -204,7 +204,7 @@ func TestSubmatrix(t *testing.T) {
 				}
 			}
 		}
-		expect.Same(t, want, densify(got), "got")
+		expect.Same(t, want, densify(got), "the matrix")
 	})
 }
 

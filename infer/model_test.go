@@ -24,7 +24,7 @@ func TestBuildIsTheInverseOfParams(t *testing.T) {
 	params[0], params[1] = params[1], params[0]
 	got, err := infer.Build(m.Name(), params)
 	expect.OK(t, err)
-	expect.Same(t, m.Params(), got.Params(), "got")
+	expect.Same(t, m.Params(), got.Params(), "weights")
 	if got.Features() != 3 || got.Classes() != 2 {
 		t.Errorf("%d features and %d classes", got.Features(), got.Classes())
 	}

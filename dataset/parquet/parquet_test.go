@@ -48,7 +48,7 @@ func TestPyArrow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, err := open(filepath.Join("testdata", name))
 			expect.OK(t, err)
-			expect.Same(t, want, d, "got")
+			expect.Same(t, want, d, "the data set")
 		})
 	}
 }

@@ -70,5 +70,5 @@ func TestModelsAreRefusedByName(t *testing.T) {
 	for _, m := range (models{}).Of(v.Current()) {
 		names = append(names, m.Name)
 	}
-	expect.Same(t, []string{"sgc", "gcn"}, names, "got")
+	expect.Same(t, []string{"sgc", "gcn"}, names, "models")
 }

@@ -139,7 +139,7 @@ type Prediction struct {
 	Class uint32 `protobuf:"varint,2,opt,name=class,proto3" json:"class,omitempty"`
 	// Its name; empty where the artifact has no names.
 	ClassName string `protobuf:"bytes,3,opt,name=class_name,json=className,proto3" json:"class_name,omitempty"`
-	// Its probability, after temperature and label or error propagation.
+	// Its probability, after temperature and propagation.
 	Probability float32 `protobuf:"fixed32,4,opt,name=probability,proto3" json:"probability,omitempty"`
 	// The probability is below the abstention threshold that was configured. Class and probability are published all the
 	// same.

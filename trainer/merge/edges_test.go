@@ -139,5 +139,5 @@ func TestUpdatedFeatures(t *testing.T) {
 	want := contentOf(loaded(t, kept))
 	want.Nodes["a"], want.Nodes["c"] = `train "zebra" [20 21]`, `val "ant" [30 31]`
 	want.Nodes["x"], want.Nodes["y"] = `unlabelled "" [40 41]`, `unlabelled "" [60 61]`
-	expect.Same(t, want, contentOf(loaded(t, got)), "got")
+	expect.Same(t, want, contentOf(loaded(t, got)), "the merged graph")
 }

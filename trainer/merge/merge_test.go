@@ -174,7 +174,7 @@ func TestSparseFeatures(t *testing.T) {
 		{ID: "e", Features: event.Features{Sparse: true, Indices: []int32{2}, Values: []float32{1}}}}, nil)
 	got, _ := grownData(t, m)
 	want := &graph.CSR{Rows: 7, Cols: 3, RowPtr: []int{0, 1, 2, 2, 2, 3, 3, 5}, ColIdx: []int32{0, 2, 2, 1, 2}}
-	expect.Same(t, want, got.X.Sparse, "got")
+	expect.Same(t, want, got.X.Sparse, "features")
 }
 
 // Package dataset accepts the graph after any arrivals, and merging the same records again changes nothing.

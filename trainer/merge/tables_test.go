@@ -228,7 +228,7 @@ func TestNodesInNoRole(t *testing.T) {
 		len(got.Edges) != 5 {
 		t.Errorf("e is %s; %+v", is, got)
 	}
-	expect.Same(t, []string{"x-f"}, got.Waiting, "got")
+	expect.Same(t, []string{"x-f"}, got.Waiting, "waiting edges")
 }
 
 // Edges lie in several buckets and ranges, and the oldest of those that wait are forgotten.
@@ -258,7 +258,7 @@ func TestManyBuckets(t *testing.T) {
 	for e := range 7 {
 		last = append(last, fmt.Sprintf("n%d-never-%d-%d", n-1, n-1, 1493+e))
 	}
-	expect.Same(t, last, contentOf(d).Waiting, "got")
+	expect.Same(t, last, contentOf(d).Waiting, "waiting edges")
 	rows, _ := os.ReadDir(work)
 	for _, e := range rows {
 		if e.IsDir() && e.Name() != "grown" {
