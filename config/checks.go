@@ -147,10 +147,7 @@ func checkPrefix(prefix string) error {
 
 // madeOf reports whether text consists of ASCII letters, digits and the extra characters.
 func madeOf(text, extra string) bool {
-	for _, r := range text {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r)) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r))
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,12 +29,7 @@ type RegistryTLS struct {
 
 // Secure reports whether an address is https.
 func (r Registry) Secure() bool {
-	for _, address := range r.URLs {
-		if strings.HasPrefix(address, "https://") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.URLs, func(address string) bool { return strings.HasPrefix(address, "https://") })
 }
 
 func (r Registry) problems() (found problems) {

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,15 +152,9 @@ func (o *Options) complete() error {
 	if o.Kafka == nil {
 		return errors.New("consumer: Kafka must be set")
 	}
-	if o.BatchSize == 0 {
-		o.BatchSize = 256
-	}
-	if o.Lanes == 0 {
-		o.Lanes = DefaultLanes
-	}
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = 20 * time.Second
-	}
+	o.BatchSize = cmp.Or(o.BatchSize, 256)
+	o.Lanes = cmp.Or(o.Lanes, DefaultLanes)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
 	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
 		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v: want 0 or "+
 			"more", o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)

@@ -132,10 +132,9 @@ func why(ctx, reading, work context.Context, failures <-chan error) (err error) 
 		return err
 	}
 	cause := context.Cause(reading)
-	for _, expected := range []error{context.Canceled, context.Cause(ctx), errEnded, errGrown} {
-		if errors.Is(cause, expected) {
-			return nil
-		}
+	expected := []error{context.Canceled, context.Cause(ctx), errEnded, errGrown}
+	if slices.ContainsFunc(expected, func(e error) bool { return errors.Is(cause, e) }) {
+		return nil
 	}
 	return cause
 }

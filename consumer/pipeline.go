@@ -84,9 +84,7 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Versions == nil || opts.Deliverer == nil {
 		return nil, errors.New("consumer: a pipeline needs Versions and a Deliverer")
 	}
-	if opts.Mode == "" {
-		opts.Mode = Graph
-	}
+	opts.Mode = cmp.Or(opts.Mode, Graph)
 	if opts.Mode != Graph && opts.Mode != Node {
 		return nil, fmt.Errorf("consumer: batch mode is %q, want %q or %q", opts.Mode, Graph, Node)
 	}

@@ -27,10 +27,11 @@ func (a *Arrival) Check(d, maxEdges int) error {
 
 // CheckEdges is the part of [Arrival.Check] that is about edges.
 func (a *Arrival) CheckEdges(maxEdges int) error {
-	if n := len(a.Edges) + len(a.Incoming); maxEdges > 0 && n > maxEdges {
+	n := len(a.Edges) + len(a.Incoming)
+	if maxEdges > 0 && n > maxEdges {
 		return Errorf(ReasonTooManyEdges, "edges", "%d edges, at most %d are taken", n, maxEdges)
 	}
-	if n := len(a.Edges) + len(a.Incoming); a.Types != nil && len(a.Types) != n {
+	if a.Types != nil && len(a.Types) != n {
 		return Errorf(ReasonUnparsable, "types", "%d types for %d edges", len(a.Types), n)
 	}
 	if a.Weights != nil && (a.Relations != nil || a.Incoming != nil) {

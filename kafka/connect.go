@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,9 +65,7 @@ func Connect(o Options) (*Client, error) {
 	if len(o.Brokers) == 0 {
 		return nil, errors.New("kafka: no brokers")
 	}
-	if o.MetadataTTL == 0 {
-		o.MetadataTTL = defaultMetadataTTL
-	}
+	o.MetadataTTL = cmp.Or(o.MetadataTTL, defaultMetadataTTL)
 	var mechanism sasl.Mechanism
 	if o.Login != nil {
 		mechanism = wire.Mechanism(o.Login)

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func fill[T int | time.Duration](name string, value *T, zero T) error {
 	if *value < 0 {
 		return fmt.Errorf("kafka: %s is %v, want 0 or more", name, *value)
 	}
-	if *value == 0 {
-		*value = zero
-	}
+	*value = cmp.Or(*value, zero)
 	return nil
 }
 
@@ -72,9 +71,7 @@ func (o *SourceOptions) complete() error {
 	case len(o.Topics) == 0:
 		return errors.New("kafka: no topics")
 	}
-	if o.Start == "" {
-		o.Start = Earliest
-	}
+	o.Start = cmp.Or(o.Start, Earliest)
 	if o.Start != Earliest && o.Start != Latest && o.Start != AtTime {
 		return fmt.Errorf("kafka: start is %q, want %q, %q or %q", o.Start, Earliest, Latest, AtTime)
 	}

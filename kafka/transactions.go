@@ -42,9 +42,7 @@ func (s *Sink) Transactions(id string, timeout time.Duration) (*Transactions, er
 	if id == "" {
 		return nil, errors.New("kafka: transactions need an ID")
 	}
-	if timeout == 0 {
-		timeout = DefaultTransactionTimeout
-	}
+	timeout = cmp.Or(timeout, DefaultTransactionTimeout)
 	if timeout < time.Millisecond {
 		return nil, fmt.Errorf("kafka: the transaction timeout is %v, want 1ms or more", timeout)
 	}

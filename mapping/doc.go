@@ -32,7 +32,7 @@
 //
 //	[Unavailable]   Redis cannot be reached, does not answer in time, or cannot serve now: waited for, or degraded
 //	[ErrVanished]   the version, or a bucket of its rows, is gone: the same. Of a bucket only its ids are degraded;
-//	                publishing the artifact again brings it back ([MendRows])
+//	                publishing the artifact again brings it back ([GroupedRows.Mend])
 //	[ErrDamaged]    bytes that differ from their seal: no waiting helps, so the [Guard] answers Unread for all ids of
 //	                this page, always; publishing the artifact again mends it
 //	[Refused]       rights, login, wiring: somebody must change a setting or the ACL. At the start it ends the consumer

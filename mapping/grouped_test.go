@@ -122,7 +122,7 @@ func TestWritePartsGoesOn(t *testing.T) {
 		if err != nil || rows != n {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
-		mended, err := MendRows(t.Context(), client, table, m, func(int) error { return nil })
+		mended, err := group(m, table.Layout).Mend(t.Context(), client, table, func(int) error { return nil })
 		if mended != 0 || err != nil {
 			t.Fatalf("%d buckets differ from those of M in memory: %v", mended, err)
 		}

@@ -88,11 +88,12 @@ type guardedLookup struct {
 // Rows implements [Lookup].
 func (g guardedLookup) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	err := g.ask(ctx, g.inner, ids, rows)
-	switch missing := asIncomplete(err); {
+	missing, some := errors.AsType[*incomplete](err)
+	switch {
 	case err == nil:
 		g.over()
 		return nil
-	case missing != nil:
+	case some:
 		g.over() // Redis answers
 		return g.settle(missing, err, rows)
 	case errors.Is(err, ErrDamaged): // an entry of an arrival: any row of the call may be its

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -111,13 +110,4 @@ func (l *losses) count(i *incomplete) {
 		l.log.Warn("Redis lost a bucket of M, probably by eviction (maxmemory-policy); publish the artifact again to mend it",
 			"bucket", i.evicted[0].key, "so_far", evicted)
 	}
-}
-
-// asIncomplete returns the error as an incomplete one; nil if it is another.
-func asIncomplete(err error) *incomplete {
-	var some *incomplete
-	if errors.As(err, &some) {
-		return some
-	}
-	return nil
 }

@@ -97,9 +97,6 @@ func (l Layout) bucket(id string) int { return l.bucketOf(l.page(id)) }
 // bucketOf returns the number of the bucket of a page.
 func (l Layout) bucketOf(page uint32) int { return int(page) / l.Pages }
 
-// byPage returns the positions of ids, sorted by their pages.
-func (l Layout) byPage(ids []string) []Position { return SortByPart(ids, l.page) }
-
 // Position is the position of an id in a call, and the number of the bucket, or page, in which its row is.
 type Position struct {
 	Part uint32

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -209,7 +210,7 @@ func TestADamagedPageIsToldFromAnUnknownID(t *testing.T) {
 			rows := make([]attach.Row, 3)
 			for range 2 {
 				err := lookup.Rows(t.Context(), []string{"8", "7", "nobody"}, rows)
-				if some := asIncomplete(err); some == nil || len(some.evicted) > 0 || len(some.damaged) == 0 ||
+				if some, ok := errors.AsType[*incomplete](err); !ok || len(some.evicted) > 0 || len(some.damaged) == 0 ||
 					!strings.Contains(err.Error(), key) {
 					t.Errorf("%s: error = %v, want one about damaged rows of %s", name, err, key)
 				}

@@ -104,7 +104,7 @@ func (r *Redis) Rows(ctx context.Context, ids []string, rows []attach.Row) error
 	CheckLengths(ids, rows)
 	clear(rows)
 	c := &call{Redis: r, ids: ids, rows: rows}
-	err := c.read(ctx, r.table.byPage(ids))
+	err := c.read(ctx, SortByPart(ids, r.table.page))
 	if err != nil {
 		err = Permanent(Misdirected(r.client, err))
 	} else {

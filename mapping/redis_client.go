@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -105,14 +106,14 @@ func (o *RedisOptions) checkMode(options *redis.Options) error {
 
 // apply sets the options in place of the URL's, and defaults where neither says anything.
 func (o *RedisOptions) apply(options *redis.Options) {
-	choose(&options.DialTimeout, o.DialTimeout, 5*time.Second)
-	choose(&options.ReadTimeout, o.ReadTimeout, 3*time.Second)
-	choose(&options.WriteTimeout, o.WriteTimeout, 3*time.Second)
-	choose(&options.PoolSize, o.PoolSize, 10*runtime.GOMAXPROCS(0))
-	choose(&options.PoolTimeout, o.PoolTimeout, 4*time.Second)
-	choose(&options.MaxRetries, o.MaxRetries, 3)
-	choose(&options.MinRetryBackoff, o.MinBackoff, 20*time.Millisecond)
-	choose(&options.MaxRetryBackoff, o.MaxBackoff, 500*time.Millisecond)
+	options.DialTimeout = cmp.Or(o.DialTimeout, options.DialTimeout, 5*time.Second)
+	options.ReadTimeout = cmp.Or(o.ReadTimeout, options.ReadTimeout, 3*time.Second)
+	options.WriteTimeout = cmp.Or(o.WriteTimeout, options.WriteTimeout, 3*time.Second)
+	options.PoolSize = cmp.Or(o.PoolSize, options.PoolSize, 10*runtime.GOMAXPROCS(0))
+	options.PoolTimeout = cmp.Or(o.PoolTimeout, options.PoolTimeout, 4*time.Second)
+	options.MaxRetries = cmp.Or(o.MaxRetries, options.MaxRetries, 3)
+	options.MinRetryBackoff = cmp.Or(o.MinBackoff, options.MinRetryBackoff, 20*time.Millisecond)
+	options.MaxRetryBackoff = cmp.Or(o.MaxBackoff, options.MaxRetryBackoff, 500*time.Millisecond)
 	// A dial that fails is retried with its command, not by itself.
 	options.DialerRetries = 1
 	options.ContextTimeoutEnabled = true
@@ -151,17 +152,6 @@ func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions
 		DialerRetries: options.DialerRetries, ContextTimeoutEnabled: options.ContextTimeoutEnabled,
 		Protocol: options.Protocol, DisableIdentity: options.DisableIdentity,
 		MaintNotificationsConfig: options.MaintNotificationsConfig,
-	}
-}
-
-// choose sets the field if the URL left it open.
-func choose[T comparable](field *T, chosen, byDefault T) {
-	var zero T
-	switch {
-	case chosen != zero:
-		*field = chosen
-	case *field == zero:
-		*field = byDefault
 	}
 }
 

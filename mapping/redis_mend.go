@@ -3,15 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
-
-	"rivulet/artifact"
 )
-
-// MendRows is [GroupedRows.Mend] of an M in memory.
-func MendRows(ctx context.Context, client Client, table Table, m *artifact.Mapping,
-	done func(rows int) error) (mended int, err error) {
-	return group(m, table.Layout).Mend(ctx, client, table, done)
-}
 
 // Mend compares the rows in Redis with the grouped rows, which were written there before, and writes again the buckets
 // that differ: they were evicted or damaged, or the server lost them. It returns their number. done is called after

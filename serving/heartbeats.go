@@ -82,9 +82,6 @@ func (u *heartbeats) beat(ctx context.Context, wanted string) (id string, err er
 	return id, nil
 }
 
-// drop releases all versions.
-func (u *heartbeats) drop(ctx context.Context) error { return u.forget(ctx, u.held) }
-
 func (u *heartbeats) forget(ctx context.Context, versions []string) error {
 	if len(versions) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,12 +90,8 @@ func NewWatcher(client mapping.Client, o WatcherOptions) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Interval == 0 {
-		o.Interval = time.Second
-	}
-	if o.HoldFor == 0 {
-		o.HoldFor = 30 * time.Second
-	}
+	o.Interval = cmp.Or(o.Interval, time.Second)
+	o.HoldFor = cmp.Or(o.HoldFor, 30*time.Second)
 	switch {
 	case o.Consumer == "":
 		return nil, errors.New("watcher: consumer is empty, want a name that no other process has")
@@ -178,7 +175,7 @@ func (w *Watcher) leave(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// If Redis cannot be reached they lapse.
-	_ = w.held.drop(ctx)
+	_ = w.held.forget(ctx, w.held.held)
 }
 
 // poll does the work of one interval.

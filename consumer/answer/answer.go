@@ -62,10 +62,8 @@ func IsFinite(pr *event.Prediction) bool {
 			return false
 		}
 	}
-	for _, l := range pr.Links {
-		if !finite(l.Score) {
-			return false
-		}
+	if slices.ContainsFunc(pr.Links, func(l event.Link) bool { return !finite(l.Score) }) {
+		return false
 	}
 	return finite(pr.Probability) && allFinite(pr.Logits) && allFinite(pr.Probabilities) && allFinite(pr.Representation)
 }

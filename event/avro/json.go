@@ -47,7 +47,7 @@ func (w *jsonWriter) value(t *schemaType, depth int) (err error) {
 	if depth > maxDepth {
 		return event.Errorf(event.ReasonUnparsable, "", "values lie deeper in one another than %d (byte %d)", maxDepth, w.at)
 	}
-	if err = w.spend(1, ""); err != nil {
+	if err = w.spend(""); err != nil {
 		return err
 	}
 	if len(w.dst) > w.most {

@@ -320,7 +320,7 @@ func (r *reader) compound(t *schemaType, f *table.Field, base unsafe.Pointer) (e
 			}
 			for range n {
 				_, k := f.Elements(base)
-				if err := r.spend(1, f.Name); err != nil {
+				if err := r.spend(f.Name); err != nil {
 					return err
 				}
 				if err := r.inner(t.items, f, f.Add(base)); err != nil {

@@ -144,7 +144,7 @@ func (r *reader) namedKey(expected string) ([]byte, error) {
 // namedValue reads the value of one named feature into v, whose memory it uses again.
 func (r *reader) namedValue(v *schema.Value, t *schemaType, name string) (err error) {
 	field := "features.named"
-	if err = r.spend(1, field); err != nil {
+	if err = r.spend(field); err != nil {
 		return named(name, err)
 	}
 	if t, err = r.resolve(t, field); err != nil {

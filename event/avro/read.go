@@ -35,8 +35,8 @@ func (r *reader) short(field string) error {
 }
 
 // spend counts a value.
-func (r *reader) spend(n int, field string) error {
-	if r.left -= n; r.left < 0 {
+func (r *reader) spend(field string) error {
+	if r.left--; r.left < 0 {
 		return event.Errorf(event.ReasonUnparsable, field, "more values than the record has bytes for (byte %d)", r.at)
 	}
 	return nil
@@ -248,7 +248,7 @@ func (r *reader) skip(t *schemaType, depth int) (err error) {
 	if depth > maxDepth {
 		return event.Errorf(event.ReasonUnparsable, "", "values lie deeper in one another than %d (byte %d)", maxDepth, r.at)
 	}
-	if err = r.spend(1, ""); err != nil {
+	if err = r.spend(""); err != nil {
 		return err
 	}
 	if t, err = r.resolve(t, ""); err != nil {

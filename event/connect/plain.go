@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -59,7 +60,8 @@ func (r *Reader) appendPlain(dst []byte, value jsontext.Value, t *Type, depth in
 			return out, nil
 		}
 	}
-	if depth == maxDepth || value.Kind() != '[' && value.Kind() != '{' || t == nil && !mayHold(value) {
+	if depth == maxDepth || value.Kind() != '[' && value.Kind() != '{' ||
+		t == nil && bytes.IndexByte(value, '{') < 0 { // a list of numbers or texts is as it is
 		return append(dst, value...), nil
 	}
 	if value.Kind() == '[' {
@@ -87,20 +89,6 @@ func (r *Reader) appendPlain(dst []byte, value jsontext.Value, t *Type, depth in
 		return err
 	})
 	return append(dst, '}'), err
-}
-
-// mayHold reports whether a list or an object without a type may have something to rewrite: an object, such as a
-// decimal with its scale. A list of numbers or texts is as it is.
-func mayHold(value jsontext.Value) bool {
-	if value.Kind() == '{' {
-		return true
-	}
-	for _, c := range value {
-		if c == '{' {
-			return true
-		}
-	}
-	return false
 }
 
 // AppendTime appends a time as text in RFC 3339, of a number since 1970 by its type or by the unit of the options, and

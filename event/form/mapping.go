@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -187,9 +188,7 @@ const (
 )
 
 func (m *Mapping) want(option, member, pointer, otherwise string) error {
-	if pointer == "" {
-		pointer = otherwise
-	}
+	pointer = cmp.Or(pointer, otherwise)
 	path, err := ParsePointer(pointer)
 	if err != nil {
 		return fmt.Errorf("%s is %q: %w", option, pointer, err)

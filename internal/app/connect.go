@@ -28,9 +28,7 @@ func connectRedis(section string, s config.RedisAddress) (mapping.Client, error)
 		DialTimeout: s.DialTimeout, ReadTimeout: s.ReadTimeout, WriteTimeout: s.WriteTimeout,
 		PoolSize: s.PoolSize, PoolTimeout: s.PoolTimeout,
 		MaxRetries: s.Retry.Attempts, MinBackoff: s.Retry.MinBackoff, MaxBackoff: s.Retry.MaxBackoff}
-	if o.MaxRetries == 0 {
-		o.MaxRetries = -1 // there 0 is the default
-	}
+	o.MaxRetries = cmp.Or(o.MaxRetries, -1) // there 0 is the default
 	var err error
 	if o.Credentials, err = redisLogin(section, s); err != nil {
 		return nil, err

@@ -55,9 +55,7 @@ func (r *Redis) Run(ctx context.Context, report func(Result)) {
 		if own := interface{ Advice() string }(nil); errors.As(err, &own) {
 			p.do = cmp.Or(p.do, own.Advice())
 		}
-		if p.do == "" {
-			p.do = "publish a version: trainer publish; trainer versions lists what is there"
-		}
+		p.do = cmp.Or(p.do, "publish a version: trainer publish; trainer versions lists what is there")
 		report(result("redis version", "", p))
 		return
 	}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -81,11 +82,7 @@ type pauses struct {
 
 func newPauses(published map[string]time.Time, gates []*replay.Gate) pauses {
 	p := pauses{held: slices.DeleteFunc(slices.Clone(gates), func(g *replay.Gate) bool { return g.From.IsZero() })}
-	for _, at := range published {
-		p.at = append(p.at, at)
-	}
-	slices.SortFunc(p.at, time.Time.Compare)
-	p.at = slices.CompactFunc(p.at, time.Time.Equal)
+	p.at = slices.CompactFunc(slices.SortedFunc(maps.Values(published), time.Time.Compare), time.Time.Equal)
 	return p
 }
 

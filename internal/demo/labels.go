@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,12 +90,10 @@ func (l *labeller) expected() int {
 func (l *labeller) has(ids []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, id := range ids {
-		if _, known := l.classes[id]; known && !l.published[id] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		_, known := l.classes[id]
+		return known && !l.published[id]
+	})
 }
 
 // run publishes labels until ctx ends.

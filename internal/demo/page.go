@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func goOn(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, o Option
 		consumed <- err
 	}()
 	rate := o.LaterRate
-	if rate == 0 {
-		rate = pageRate
-	}
+	rate = cmp.Or(rate, pageRate)
 	_, err = replay.Replay(sending, again(replay.TestNodes(d)), topic, replay.Options{Rate: rate, Chunk: chunk})
 	stop(nil)
 	failed := <-consumed

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,9 +64,7 @@ func New(opts Options) *Observer {
 	if opts.Clock == nil {
 		opts.Clock = consumer.SystemClock{}
 	}
-	if opts.StallAfter == 0 {
-		opts.StallAfter = 2 * time.Minute
-	}
+	opts.StallAfter = cmp.Or(opts.StallAfter, 2*time.Minute)
 	if opts.Reference == nil {
 		opts.Reference = func(string) (Reference, bool) { return Reference{}, false }
 	}

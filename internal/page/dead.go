@@ -72,10 +72,8 @@ func fieldOf(detail string) string {
 	if at := strings.IndexAny(name, ".["); at > 0 {
 		name = name[:at]
 	}
-	for _, c := range name {
-		if !(c >= 'a' && c <= 'z' || c == '_') {
-			return ""
-		}
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		return ""
 	}
 	return name
 }

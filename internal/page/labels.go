@@ -1,8 +1,6 @@
 package page
 
 import (
-	"github.com/cespare/xxhash/v2"
-
 	"rivulet/event"
 )
 
@@ -22,9 +20,7 @@ const (
 // accuracies compares the samples with labels. A label of an arrival that is no sample finds nothing, nor does one that
 // comes before its prediction.
 type accuracies struct {
-	waiting  map[uint64]pendingLabel // by the hash of the id
-	order    []uint64
-	next     int
+	waiting  recent[pendingLabel]
 	versions []Accuracy
 }
 
@@ -36,28 +32,15 @@ type pendingLabel struct {
 
 // predicted has a sample wait for its label.
 func (a *accuracies) predicted(id string, s *Sample) {
-	if a.waiting == nil {
-		a.waiting = map[uint64]pendingLabel{}
-	}
-	h := xxhash.Sum64String(id)
-	if len(a.order) < labelsWait {
-		a.order = append(a.order, h)
-	} else {
-		delete(a.waiting, a.order[a.next])
-		a.order[a.next] = h
-		a.next = (a.next + 1) % labelsWait
-	}
-	a.waiting[h] = pendingLabel{int32(s.Class), s.ClassName, s.Artifact}
+	a.waiting.put(id, pendingLabel{int32(s.Class), s.ClassName, s.Artifact}, labelsWait)
 }
 
 // label counts a label, if its prediction waits for it.
 func (a *accuracies) label(l *event.Label) {
-	h := xxhash.Sum64String(l.ID)
-	w, ok := a.waiting[h]
+	w, ok := a.waiting.take(l.ID)
 	if !ok {
 		return
 	}
-	delete(a.waiting, h)
 	right := l.Class == int(w.class)
 	if l.ClassName != "" {
 		right = shown(l.ClassName) == w.name

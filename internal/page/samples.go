@@ -118,45 +118,52 @@ type Place struct {
 	Offset    int64 `json:"offset"`
 }
 
-// places finds the last predictions by the keys of their records, which are the arrivals' ids where producers follow
-// the contract. Its memory is a few MiB: of each key there is a hash alone.
-type places struct {
-	by    map[uint64]int32 // the index of the key's last place
-	order []placeEntry
+// recent holds the last values of ids, up to a number of them. Of each id there is a hash alone.
+type recent[V any] struct {
+	by    map[uint64]int32 // the index of the id's last value
+	order []hashed[V]
 	next  int
 }
 
-type placeEntry struct {
-	hash uint64
-	Place
+type hashed[V any] struct {
+	hash  uint64
+	value V
 }
 
-func (p *places) put(key []byte, at Place) {
-	if p.by == nil {
+// put remembers a value of an id, in place of the oldest one if there are most of them.
+func (r *recent[V]) put(id string, v V, most int) {
+	if r.by == nil {
 		// at once, so that the heap does not grow for minutes
-		p.by, p.order = make(map[uint64]int32), make([]placeEntry, 0, placesKept)
+		r.by, r.order = make(map[uint64]int32), make([]hashed[V], 0, most)
 	}
-	v := placeEntry{xxhash.Sum64(key), at}
-	k := len(p.order)
-	if k < placesKept {
-		p.order = append(p.order, v)
+	k, of := len(r.order), hashed[V]{xxhash.Sum64String(id), v}
+	if k < most {
+		r.order = append(r.order, of)
 	} else {
-		k = p.next
-		if old := p.order[k].hash; p.by[old] == int32(k) {
-			delete(p.by, old)
+		k = r.next
+		if old := r.order[k].hash; r.by[old] == int32(k) {
+			delete(r.by, old)
 		}
-		p.order[k] = v
-		p.next = (k + 1) % placesKept
+		r.order[k] = of
+		r.next = (k + 1) % most
 	}
-	p.by[v.hash] = int32(k)
+	r.by[of.hash] = int32(k)
 }
 
-func (p *places) find(id string) (Place, bool) {
-	k, ok := p.by[xxhash.Sum64String(id)]
-	if !ok {
-		return Place{}, false
+// find returns the last value of an id.
+func (r *recent[V]) find(id string) (v V, ok bool) {
+	k, ok := r.by[xxhash.Sum64String(id)]
+	if ok {
+		v = r.order[k].value
 	}
-	return p.order[k].Place, true
+	return v, ok
+}
+
+// take is find, and forgets the value.
+func (r *recent[V]) take(id string) (V, bool) {
+	v, ok := r.find(id)
+	delete(r.by, xxhash.Sum64String(id))
+	return v, ok
 }
 
 // sourceOf reads the place of an arrival from the headers of its prediction or dead letter.

@@ -32,16 +32,18 @@ const marksKept = 64
 type tally struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	series  series
-	ends    [topics]kafka.Offsets
-	totals  [topics]int64     // the sum of ends: how many offsets have been given so far
-	from    [topics]int64     // the same where the second began whose rate is being measured
-	ended   [topics]time.Time // when that was
-	chance  chance
-	seq     uint64
-	feed    ring[Sample]
-	places  places
+	mu     sync.Mutex
+	series series
+	ends   [topics]kafka.Offsets
+	totals [topics]int64     // the sum of ends: how many offsets have been given so far
+	from   [topics]int64     // the same where the second began whose rate is being measured
+	ended  [topics]time.Time // when that was
+	chance chance
+	seq    uint64
+	feed   ring[Sample]
+	// places are of the last predictions, by the keys of their records, which are the arrivals' ids where producers
+	// follow the contract
+	places  recent[Place]
 	window  window           // of the version that began last
 	swapped int64            // when that was, ms since 1970
 	served  map[string]int64 // by version: when it last predicted, ms since 1970
@@ -136,7 +138,7 @@ func (t *tally) predicted(rec *kafka.Record, labelled bool) {
 	t.mu.Lock()
 	take := !ok || t.chance.takes(place.Partition, place.Offset)
 	if ok && len(rec.Key) > 0 {
-		t.places.put(rec.Key, place)
+		t.places.put(string(rec.Key), place, placesKept)
 	}
 	t.mu.Unlock()
 	if rec.Damage == nil && rec.Value == nil {
@@ -159,7 +161,7 @@ func (t *tally) predicted(rec *kafka.Record, labelled bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !ok || len(rec.Key) == 0 {
-		t.places.put([]byte(p.ID), Place{p.Source.Partition, p.Source.Offset})
+		t.places.put(p.ID, Place{p.Source.Partition, p.Source.Offset}, placesKept)
 	}
 	t.sample(&s)
 	if labelled {

@@ -167,16 +167,16 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	for i := range 2 * placesKept {
-		y.places.put(fmt.Appendf(nil, "id-%d", i), Place{0, int64(i)})
+		y.places.put(fmt.Sprint("id-", i), Place{0, int64(i)}, placesKept)
 	}
 	if n := len(y.places.by); n > placesKept || len(y.places.order) != placesKept {
 		t.Errorf("%d places", n)
 	}
-	if len(y.served) > versionsKept || len(y.marks) > marksKept || len(y.labels.waiting) > labelsWait ||
+	if len(y.served) > versionsKept || len(y.marks) > marksKept || len(y.labels.waiting.by) > labelsWait ||
 		len(y.dead.reasons) > mostReasons ||
 		len(y.feed.values) > feedLength || len(y.dead.newest.values) > deadKept || len(y.window.names) > mostClasses {
 		t.Errorf("%d versions, %d marks, %d labels, %d reasons, %d samples, %d dead letters, %d classes", len(y.served),
-			len(y.marks), len(y.labels.waiting),
+			len(y.marks), len(y.labels.waiting.by),
 			len(y.dead.reasons), len(y.feed.values), len(y.dead.newest.values), len(y.window.names))
 	}
 	for _, s := range y.feed.values {

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -213,10 +214,7 @@ func (p *Page) trouble(what string, err error) {
 func (p *Page) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Status{Troubles: []Trouble{}}
-	for _, t := range p.troubles {
-		s.Troubles = append(s.Troubles, t)
-	}
+	s := Status{Troubles: slices.AppendSeq([]Trouble{}, maps.Values(p.troubles))}
 	slices.SortFunc(s.Troubles, func(a, b Trouble) int { return cmp.Compare(a.What, b.What) })
 	return s
 }

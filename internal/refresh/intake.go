@@ -3,6 +3,7 @@ package refresh
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"rivulet/consumer"
 	"rivulet/event"
@@ -130,13 +131,10 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 // needSchema reports whether an arrival was refused because the decoder has no schema, or the producer's is another
 // one.
 func needSchema(taken []consumer.Taken) bool {
-	for i := range taken {
-		var fault *event.FieldError
-		if errors.As(taken[i].Err, &fault) && fault.Reason == event.ReasonSchema {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(taken, func(t consumer.Taken) bool {
+		fault, ok := errors.AsType[*event.FieldError](t.Err)
+		return ok && fault.Reason == event.ReasonSchema
+	})
 }
 
 // schema returns the schema by whose positions arrivals are read; nil if there is none.

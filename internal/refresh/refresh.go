@@ -416,15 +416,11 @@ func relative(graph, artifact string) (string, error) {
 // graph.
 func (r *Refresher) toRedis(ctx context.Context, o *Round, g *Graph) error {
 	r.doing = "publishing"
-	client, prefix, err := r.Services.Redis()
+	p, done, err := r.publisher()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	p, err := serving.NewPublisher(client, prefix)
-	if err != nil {
-		return err
-	}
+	defer done()
 	err = p.Publish(ctx, o.Bundle, serving.PublishOptions{Keep: r.Keep, Sign: r.Sign, Expect: o.expect,
 		OtherData: r.RefitSchema,
 		Progress:  func(done, total int) { r.Progress.Step("publishing rows of M", done, total) }})

@@ -64,21 +64,30 @@ func (g *Graph) read(dir string) (*artifact.Bundle, error) {
 // name, or the first that ends would release the other's version.
 func holderName() string { return "refresh-" + rand.Text() }
 
+// publisher opens Redis; the caller ends with done.
+func (r *Refresher) publisher() (p *serving.Publisher, done func(), err error) {
+	client, prefix, err := r.Services.Redis()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p, err = serving.NewPublisher(client, prefix); err != nil {
+		_ = client.Close()
+		return nil, nil, err
+	}
+	return p, func() { _ = client.Close() }, nil
+}
+
 // inUse returns a function that reports whether CURRENT or the heartbeat of a process names a version of the
 // artifacts in Redis; without ToRedis none is named.
 func (r *Refresher) inUse(ctx context.Context) (func(version string) bool, error) {
 	if !r.ToRedis {
 		return func(string) bool { return false }, nil
 	}
-	client, prefix, err := r.Services.Redis()
+	p, done, err := r.publisher()
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
-	p, err := serving.NewPublisher(client, prefix)
-	if err != nil {
-		return nil, err
-	}
+	defer done()
 	infos, err := p.Versions(ctx)
 	if err != nil {
 		return nil, err

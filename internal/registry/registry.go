@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,9 +65,7 @@ type bad struct {
 
 // New returns a registry. It opens no connection.
 func New(o Options) (*Registry, error) {
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Second
-	}
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -152,11 +151,6 @@ func (r *Registry) known(id form.SchemaID) bool {
 	}
 	b, is := r.bad(id)
 	return is && r.now().Before(b.until)
-}
-
-// Learn asks for the schema of a number, as LearnSchema does.
-func (r *Registry) Learn(ctx context.Context, number uint32) error {
-	return r.LearnSchema(ctx, form.SchemaID{Number: number})
 }
 
 // LearnSchema asks for a schema, unless the answer is known. An error means that there was no answer.

@@ -43,7 +43,7 @@ func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) 
 
 func learn(t *testing.T, r *Registry, id int) {
 	t.Helper()
-	expect.OK(t, r.Learn(t.Context(), uint32(id)))
+	expect.OK(t, r.LearnSchema(t.Context(), numbered(id)))
 }
 
 func register(t *testing.T, server *srfake.Registry, subject string, s sr.Schema) int {
@@ -134,7 +134,7 @@ func TestASchemaThatCompilesSlowly(t *testing.T) {
 	id := register(t, server, "slow-value", sr.Schema{Schema: text.String(), Type: sr.TypeProtobuf})
 	for limit := time.Millisecond; ; limit *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		err := r.Learn(ctx, uint32(id))
+		err := r.LearnSchema(ctx, numbered(id))
 		cancel()
 		if err == nil {
 			break
@@ -219,7 +219,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 			defer server.Close()
 			r, err := New(Options{URLs: []string{server.URL}, Timeout: 100 * time.Millisecond})
 			expect.OK(t, err)
-			if err := r.Learn(t.Context(), 1); err == nil || r.known(numbered(1)) {
+			if err := r.LearnSchema(t.Context(), numbered(1)); err == nil || r.known(numbered(1)) {
 				t.Errorf("%v, known %v, want an error and nothing learnt", err, r.known(numbered(1)))
 			}
 		})
@@ -227,7 +227,7 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, r, _ := fake(t, Options{})
-	if err := r.Learn(ctx, 1); err == nil {
+	if err := r.LearnSchema(ctx, numbered(1)); err == nil {
 		t.Error("learnt after the end of the context")
 	}
 }
@@ -250,7 +250,8 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 		http.Redirect(w, req, other.URL+req.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil || r.Learn(t.Context(), 1) == nil ||
+	if r, err := New(Options{URLs: []string{server.URL}, Login: login{}}); err != nil ||
+		r.LearnSchema(t.Context(), numbered(1)) == nil ||
 		seen.Load() > 0 {
 		t.Fatalf("a certificate that nobody signed is taken: %v", err)
 	}
@@ -258,7 +259,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	r, err := New(Options{URLs: []string{server.URL}, Login: login{}, TLS: &tls.Config{RootCAs: pool}})
 	expect.OK(t, err)
-	err = r.Learn(t.Context(), 1)
+	err = r.LearnSchema(t.Context(), numbered(1))
 	if err == nil || strings.Contains(err.Error(), "geheim") || seen.Load() != 1 || elsewhere.Load() != 0 {
 		t.Errorf("%v; %d requests with the login, %d elsewhere", err, seen.Load(), elsewhere.Load())
 	}

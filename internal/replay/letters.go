@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,12 +105,8 @@ func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, er
 	if err != nil {
 		return r.counts, err
 	}
-	var all []kafka.TopicPartition
-	for at := range ends {
-		all = append(all, at)
-	}
 	// it ends a replay that still runs, so offsets are read after it
-	if err := r.tx.Begin(ctx, r.reader, all); err != nil {
+	if err := r.tx.Begin(ctx, r.reader, slices.Collect(maps.Keys(ends))); err != nil {
 		return r.counts, err
 	}
 	before, err := r.reader.Group(ctx)

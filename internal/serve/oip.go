@@ -250,7 +250,7 @@ func tensorHeader(r *http.Request) (int, *refusal) {
 		return 0, refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-encoding %.80q, want none", coding)
 	}
 	if length == "" {
-		if _, isJSON := jsonType(declared); !isJSON { // tritonclient sends JSON without a type; routes.go keeps browsers out
+		if !isJSON(declared) { // tritonclient sends JSON without a type; routes.go keeps browsers out
 			return 0, &refusal{http.StatusUnsupportedMediaType, reasonMediaType,
 				fmt.Sprintf("content-type %.80q, want application/json, or the header %s", declared, headerLength)}
 		}

@@ -82,25 +82,22 @@ func (s *Server) readable(r *http.Request) *refusal {
 	if declared == "" { // a page of another site may send a body without a type, but none of JSON
 		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type is missing, want application/json")
 	}
-	if _, isJSON := jsonType(declared); isJSON {
+	if isJSON(declared) {
 		return nil
 	}
 	// Where arrivals are CloudEvents in structured mode, they are JSON, too.
 	own := string(s.o.Path.Forms.LineHeaders()[0].Value)
-	if _, isJSON := jsonType(own); !isJSON && (declared == own || strings.HasPrefix(declared, own+";")) {
+	if !isJSON(own) && (declared == own || strings.HasPrefix(declared, own+";")) {
 		return nil
 	}
 	return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type %.80q, want application/json", declared)
 }
 
-// jsonType reports whether a content-type is JSON, by the rules for records.
-func jsonType(declared string) (json.Codec, bool) {
+// isJSON reports whether a content-type is JSON, by the rules for records.
+func isJSON(declared string) bool {
 	codec, known := form.ForContentType(declared)
-	if !known {
-		return json.Codec{}, false
-	}
-	own, isJSON := codec.(json.Codec)
-	return own, isJSON
+	_, is := codec.(json.Codec)
+	return known && is
 }
 
 // records makes a record of each arrival. The header rivulet-schema is handed on, as a producer's is.
