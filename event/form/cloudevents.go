@@ -17,9 +17,24 @@ const structuredContentType = "application/cloudevents+json"
 
 // isStructured reports whether a record is a CloudEvent in structured mode, with its attributes and its data in one
 // JSON object.
-func isStructured(contentType string) bool {
+func (f *Reader) isStructured(contentType string, headers []event.Header, data []byte) bool {
+	if f.Mapping == nil || f.Mapping.preset != PresetCloudEvents {
+		return false
+	}
+	if contentType == "" {
+		return f.looksStructured(headers, data)
+	}
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	return err == nil && mediaType == structuredContentType
+}
+
+// inline returns the data of a CloudEvent in structured mode that stand in it as JSON; nil: there are none.
+func (m *Mapping) inline(data []byte) []byte {
+	var found [1][]byte
+	if m.find(data, cloudWants[1:2], found[:]) != nil || found[0] == nil {
+		return nil
+	}
+	return inner(found[0])
 }
 
 // looksStructured reports whether a record without a content-type is an event in structured mode: none of its headers

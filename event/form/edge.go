@@ -57,28 +57,18 @@ func (f *Reader) mappedEdge(contentType string, headers []event.Header, data []b
 	}
 	text, t := data, (*connect.Type)(nil)
 	if f.framed(contentType, headers, data) {
-		w, payload, err := f.open(headers, data)
-		if err == nil {
-			text, err = w.AppendJSON(nil, payload)
-		}
-		if err != nil {
+		if text, t, err = f.registered(headers, data); err != nil {
 			return false, nil
-		}
-		if typed, is := w.(interface{ ConnectType() *connect.Type }); is {
-			t = typed.ConnectType()
 		}
 	}
 	if m.isConnector() {
 		if text, t, err = m.row(text, t); err != nil {
 			return false, nil
 		}
-	} else if m.preset == PresetCloudEvents &&
-		(isStructured(contentType) || contentType == "" && f.looksStructured(headers, data)) {
-		var inline [1][]byte
-		if m.find(data, cloudWants[1:2], inline[:]) != nil || inline[0] == nil {
+	} else if f.isStructured(contentType, headers, data) {
+		if text = m.inline(data); text == nil {
 			return false, nil
 		}
-		text = inner(inline[0])
 	}
 	var places [5][]byte
 	if m.find(text, m.edge, places[:]) != nil || isAbsent(places[0]) || isAbsent(places[1]) {

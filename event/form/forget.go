@@ -68,20 +68,13 @@ func (f *Reader) asksToForget(headers []event.Header, data []byte) (ask Forget, 
 		m = plainMapping
 	}
 	if f.framed(contentType, headers, data) {
-		w, payload, err := f.open(headers, data)
-		if err == nil {
-			data, err = w.AppendJSON(nil, payload)
-		}
-		if err != nil {
+		if data, _, err = f.registered(headers, data); err != nil {
 			return ask, false, nil // the reader of arrivals says why
 		}
-	} else if m.preset == PresetCloudEvents && (isStructured(contentType) || contentType == "" &&
-		f.looksStructured(headers, data)) {
-		var found [2][]byte
-		if m.find(data, cloudWants[:2], found[:]) != nil || found[1] == nil {
+	} else if f.isStructured(contentType, headers, data) {
+		if data = m.inline(data); data == nil {
 			return ask, false, nil
 		}
-		data = inner(found[1])
 	} else if codec, err := f.codec(contentType); err != nil || codec.ContentType() != (json.Codec{}).ContentType() {
 		return ask, false, nil
 	}

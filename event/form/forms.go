@@ -9,6 +9,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
+	"rivulet/event/connect"
 	"rivulet/event/json"
 )
 
@@ -128,6 +129,19 @@ func (f *Reader) open(headers []event.Header, data []byte) (Written, []byte, err
 	return w, payload, err
 }
 
+// registered returns a record that names its schema as JSON, and the type of its values where the schema says it.
+func (f *Reader) registered(headers []event.Header, data []byte) (text []byte, t *connect.Type, err error) {
+	w, payload, err := f.open(headers, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if typed, is := w.(interface{ ConnectType() *connect.Type }); is {
+		t = typed.ConnectType()
+	}
+	text, err = w.AppendJSON(nil, payload)
+	return text, t, err
+}
+
 // schemaID returns the schema that a record names, and the payload. The header __value_schema_id goes first: the value
 // is then all payload. Without it the value's first bytes name the schema. The header has a byte 1 and the 16 bytes of
 // a GUID, or a byte 0 and the four bytes of a number; in Protobuf the indexes of the message, which the wire format has
@@ -183,18 +197,15 @@ func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) 
 	}
 	a.Key, a.Features.Absent = nil, false
 	err := f.arrival(headers, data, a)
-	if err == nil || f.LookUp && event.LacksFeatures(err) {
-		a.JoinIncoming()
+	if err != nil && !(f.LookUp && event.LacksFeatures(err)) {
+		return f.withFraming(err, headers, data)
 	}
-	switch {
-	case err == nil:
-		return nil
-	case f.LookUp && event.LacksFeatures(err):
+	a.JoinIncoming()
+	if err != nil {
 		f := &a.Features
 		*f = event.Features{Indices: f.Indices[:0], Values: f.Values[:0], Absent: true}
-		return nil
 	}
-	return f.withFraming(err, headers, data)
+	return nil
 }
 
 func (f *Reader) arrival(headers []event.Header, data []byte, a *event.Arrival) error {

@@ -242,24 +242,16 @@ func (f *Reader) mapped(contentType string, headers []event.Header, data []byte,
 		return SkipTombstone
 	}
 	if f.framed(contentType, headers, data) {
-		w, payload, err := f.open(headers, data)
+		text, t, err := f.registered(headers, data)
 		if err != nil {
 			return err
-		}
-		text, err := w.AppendJSON(nil, payload)
-		if err != nil {
-			return err
-		}
-		var t *connect.Type
-		if typed, is := w.(interface{ ConnectType() *connect.Type }); is {
-			t = typed.ConnectType()
 		}
 		return m.arrival(text, t, a)
 	}
+	if f.isStructured(contentType, headers, data) {
+		return f.structured(data, a)
+	}
 	if m.preset == PresetCloudEvents {
-		if isStructured(contentType) || contentType == "" && f.looksStructured(headers, data) {
-			return f.structured(data, a)
-		}
 		return withEventTime(f.plain(contentType, data, a), string(event.HeaderValue(headers, "ce_time")), a)
 	}
 	return f.plain(contentType, data, a)

@@ -56,26 +56,17 @@ func procedure[Q, A any](s *Server, name string, open bool,
 		}
 		return rpc.NewResponse(a), nil
 	}, rpc.WithCompression("gzip", nil, nil)) // a small body could become a large message
-	return route{http.MethodPost, path, open, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
-		defer cancel()
-		if err := announce(ctx, w, r); err != nil {
-			fail(w, r, because(err))
-			return
-		}
-		body, err := s.body(ctx, w, r)
-		defer s.release(body)
-		if err != nil {
-			fail(w, r, because(err))
-			return
-		}
-		of := &call{body: body, path: path, schema: r.Header.Get(event.HeaderSchema)}
-		r = r.WithContext(context.WithValue(ctx, callKey{}, of))
-		r.Body = io.NopCloser(bytes.NewReader(body.text.Bytes()))
-		handler.ServeHTTP(w, r)
-		if of.refused != nil {
-			noteStatus(w, of.refused.status)
-		}
+	return route{http.MethodPost, path, open, func(w http.ResponseWriter, r *http.Request) *refusal {
+		return s.withBody(w, r, func(ctx context.Context, body *body) *refusal {
+			of := &call{body: body, path: path, schema: r.Header.Get(event.HeaderSchema)}
+			r = r.WithContext(context.WithValue(ctx, callKey{}, of))
+			r.Body = io.NopCloser(bytes.NewReader(body.text.Bytes()))
+			handler.ServeHTTP(w, r)
+			if of.refused != nil {
+				noteStatus(w, of.refused.status)
+			}
+			return nil
+		})
 	}}
 }
 

@@ -42,38 +42,37 @@ type modelInfo struct {
 }
 
 // answerJSON answers a document.
-func answerJSON(w http.ResponseWriter, r *http.Request, document any) {
+func answerJSON(w http.ResponseWriter, document any) *refusal {
 	text, err := json.Marshal(document)
 	if err != nil {
-		fail(w, r, because(err))
-		return
+		return because(err)
 	}
 	reply(w, http.StatusOK, text)
+	return nil
 }
 
 // serverName is the server's name in its metadata.
 const serverName = "rivulet"
 
-func (s *Server) serverMetadata(w http.ResponseWriter, r *http.Request) {
-	answerJSON(w, r, struct {
+func (s *Server) serverMetadata(w http.ResponseWriter, _ *http.Request) *refusal {
+	return answerJSON(w, struct {
 		Name       string   `json:"name"`
 		Version    string   `json:"version"`
 		Extensions []string `json:"extensions"`
 	}{serverName, s.o.Version, []string{"binary_tensor_data"}})
 }
 
-func (s *Server) live(w http.ResponseWriter, r *http.Request) {
-	answerJSON(w, r, struct {
+func (s *Server) live(w http.ResponseWriter, _ *http.Request) *refusal {
+	return answerJSON(w, struct {
 		Live bool `json:"live"`
 	}{true})
 }
 
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) *refusal {
 	if err := s.unready(); err != nil {
-		fail(w, r, err)
-		return
+		return err
 	}
-	answerJSON(w, r, struct {
+	return answerJSON(w, struct {
 		Ready bool `json:"ready"`
 	}{true})
 }
@@ -136,13 +135,12 @@ func otherVersion(asked, serving string) *refusal {
 	return nil
 }
 
-func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) {
+func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) *refusal {
 	v, err := s.modelOf(r)
 	if err != nil {
-		fail(w, r, err)
-		return
+		return err
 	}
-	answerJSON(w, r, s.describe(v))
+	return answerJSON(w, s.describe(v))
 }
 
 // describe returns the metadata of the version that serves.
@@ -155,57 +153,45 @@ func (s *Server) describe(v consumer.Version) modelInfo {
 			{tensorProbabilities, typeFloat, []int64{-1, int64(len(v.Classes()))}}}}
 }
 
-func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) {
+func (s *Server) modelReady(w http.ResponseWriter, r *http.Request) *refusal {
 	_, err := s.modelOf(r)
 	if err == nil {
 		err = s.unready()
 	}
 	if err != nil {
-		fail(w, r, err)
-		return
+		return err
 	}
-	answerJSON(w, r, struct {
+	return answerJSON(w, struct {
 		Name  string `json:"name"`
 		Ready bool   `json:"ready"`
 	}{s.o.Name, true})
 }
 
 // infer answers tensors.
-func (s *Server) infer(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
-	defer cancel()
+func (s *Server) infer(w http.ResponseWriter, r *http.Request) *refusal {
 	if _, err := s.modelOf(r); err != nil {
-		fail(w, r, err)
-		return
+		return err
 	}
 	header, err := tensorHeader(r)
 	if err != nil {
-		fail(w, r, err)
-		return
+		return err
 	}
-	body, readErr := s.body(ctx, w, r)
-	defer s.release(body)
-	if readErr != nil {
-		fail(w, r, because(readErr))
-		return
-	}
-	q, parseErr := parseTensors(body.text.Bytes(), header)
-	if parseErr != nil {
-		fail(w, r, malformed(parseErr.Error()))
-		return
-	}
-	q.version, q.schema = r.PathValue("version"), r.Header.Get(event.HeaderSchema)
-	out, bad := s.inferred(ctx, r.URL.Path, q, body)
-	if bad != nil {
-		fail(w, r, bad)
-		return
-	}
-	head, binary := out.response(s.o.Name, q)
-	if binary == nil {
-		answerJSON(w, r, head)
-		return
-	}
-	s.answerBinary(w, r, head, binary)
+	return s.withBody(w, r, func(ctx context.Context, body *body) *refusal {
+		q, err := parseTensors(body.text.Bytes(), header)
+		if err != nil {
+			return malformed(err.Error())
+		}
+		q.version, q.schema = r.PathValue("version"), r.Header.Get(event.HeaderSchema)
+		out, bad := s.inferred(ctx, r.URL.Path, q, body)
+		if bad != nil {
+			return bad
+		}
+		head, binary := out.response(s.o.Name, q)
+		if binary == nil {
+			return answerJSON(w, head)
+		}
+		return answerBinary(w, head, binary)
+	})
 }
 
 // inferred returns the answer to tensors, whichever protocol brought them.
@@ -229,11 +215,10 @@ func (s *Server) inferred(ctx context.Context, path string, q *inferRequest, fro
 }
 
 // answerBinary answers the document and, after it, tensors as bytes.
-func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, head inferResponse, binary []byte) {
+func answerBinary(w http.ResponseWriter, head inferResponse, binary []byte) *refusal {
 	text, err := json.Marshal(head)
 	if err != nil {
-		fail(w, r, because(err))
-		return
+		return because(err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", binaryType)
@@ -241,6 +226,7 @@ func (s *Server) answerBinary(w http.ResponseWriter, r *http.Request, head infer
 	h.Set("Content-Length", strconv.Itoa(len(text)+len(binary)))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(append(text, binary...)) // a client that is gone is no error of ours
+	return nil
 }
 
 // tensorHeader returns how many bytes of a body are its JSON; −1: all.

@@ -25,52 +25,44 @@ import (
 // allowInvalid writes U+FFFD for bytes that are no UTF-8.
 var allowInvalid = jsontext.AllowInvalidUTF8(true)
 
-func (s *Server) predict(w http.ResponseWriter, r *http.Request) { s.answer(w, r, s.predicts) }
+func (s *Server) predict(w http.ResponseWriter, r *http.Request) *refusal {
+	return s.answer(w, r, s.predicts)
+}
 
-func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) *refusal {
 	if e := s.forClasses("an explanation"); e != nil {
-		fail(w, r, e)
-		return
+		return e
 	}
-	s.answer(w, r, s.explains)
+	return s.answer(w, r, s.explains)
 }
 
 // answer answers arrivals as JSON: one with its prediction, or several with an array of the same order.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
-	defer cancel()
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) *refusal {
 	if err := s.readable(r); err != nil {
-		fail(w, r, err)
-		return
+		return err
 	}
-	body, err := s.body(ctx, w, r)
-	defer s.release(body)
-	if err != nil {
-		fail(w, r, because(err))
-		return
-	}
-	parts, many, err := split(body.text.Bytes(), s.o.Limits.Arrivals)
-	switch {
-	case errors.Is(err, errTooMany):
-		fail(w, r, s.tooMany())
-		return
-	case err != nil:
-		fail(w, r, malformed(err.Error()))
-		return
-	}
-	out := textsOf(len(parts), s.o.Path.Output.Probabilities)
-	out.reserve = func(n int) error { return s.reserve(body, int64(n)) }
-	if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
-		fail(w, r, s.cause(r.URL.Path, err))
-		return
-	}
-	defer out.release()
-	if many {
-		reply(w, http.StatusOK, out.array())
-		return
-	}
-	text, status := out.one()
-	reply(w, status, text)
+	return s.withBody(w, r, func(ctx context.Context, body *body) *refusal {
+		parts, many, err := split(body.text.Bytes(), s.o.Limits.Arrivals)
+		switch {
+		case errors.Is(err, errTooMany):
+			return s.tooMany()
+		case err != nil:
+			return malformed(err.Error())
+		}
+		out := textsOf(len(parts), s.o.Path.Output.Probabilities)
+		out.reserve = func(n int) error { return s.reserve(body, int64(n)) }
+		if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
+			return s.cause(r.URL.Path, err)
+		}
+		defer out.release()
+		if many {
+			reply(w, http.StatusOK, out.array())
+			return nil
+		}
+		text, status := out.one()
+		reply(w, status, text)
+		return nil
+	})
 }
 
 // readable checks the headers that describe the body.
@@ -136,9 +128,26 @@ func (s *Server) release(b *body) {
 	}
 }
 
+// withBody has a request answered once its body has been read, both within the time that a request has.
+func (s *Server) withBody(w http.ResponseWriter, r *http.Request,
+	answer func(ctx context.Context, b *body) *refusal) *refusal {
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
+	defer cancel()
+	body, err := s.body(ctx, w, r)
+	defer s.release(body)
+	if err != nil {
+		return because(err)
+	}
+	return answer(ctx, body)
+}
+
 // body reads a request's body. The caller releases it, also after an error.
 func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
-	b, limit, length := &body{}, s.o.Limits.Body, r.ContentLength
+	b, limit := &body{}, s.o.Limits.Body
+	if err := announce(ctx, w, r); err != nil {
+		return b, err
+	}
+	length := r.ContentLength
 	tooLarge := refused(http.StatusRequestEntityTooLarge, reasonTooLarge,
 		"the body has more than %d bytes, the limit of serve.max_body", limit)
 	if length > limit {

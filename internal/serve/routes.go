@@ -14,7 +14,18 @@ import (
 type route struct {
 	method, path string
 	open         bool // no token is asked for: probes have none
-	serve        http.HandlerFunc
+	serve        handler
+}
+
+// handler answers a request, or says why it does not: [Server.measured] answers that.
+type handler func(w http.ResponseWriter, r *http.Request) *refusal
+
+// always is a handler that answers by itself whatever it is asked.
+func always(serve http.HandlerFunc) handler {
+	return func(w http.ResponseWriter, r *http.Request) *refusal {
+		serve(w, r)
+		return nil
+	}
 }
 
 // Paths of the Open Inference Protocol.
@@ -40,10 +51,10 @@ func (s *Server) routes() []route {
 	return []route{
 		{post, predictPath, false, s.predict},
 		{post, explainPath, false, s.explain},
-		{get, openAPIPath, false, serveOpenAPI},
-		{get, metricsPath, false, s.o.Health.ServeHTTP},
-		{get, livePath, true, s.o.Health.ServeHTTP},
-		{get, readyPath, true, s.readyz},
+		{get, openAPIPath, false, always(serveOpenAPI)},
+		{get, metricsPath, false, always(s.o.Health.ServeHTTP)},
+		{get, livePath, true, always(s.o.Health.ServeHTTP)},
+		{get, readyPath, true, always(s.readyz)},
 		{get, protocol, false, s.serverMetadata},
 		{get, v2LivePath, true, s.live},
 		{get, v2ReadyPath, true, s.ready},
@@ -66,15 +77,15 @@ func (s *Server) mux() http.Handler {
 	}
 	for path, allowed := range methods {
 		slices.Sort(allowed)
-		mux.Handle(path, s.measured(path, func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle(path, s.measured(path, func(w http.ResponseWriter, r *http.Request) *refusal {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			fail(w, r, &refusal{http.StatusMethodNotAllowed, "method",
-				"the method is " + r.Method + ", want " + strings.Join(allowed, " or ")})
+			return &refusal{http.StatusMethodNotAllowed, "method",
+				"the method is " + r.Method + ", want " + strings.Join(allowed, " or ")}
 		}))
 	}
-	mux.Handle("/", s.measured(otherPattern, func(w http.ResponseWriter, r *http.Request) {
-		fail(w, r, &refusal{http.StatusNotFound, "not_found",
-			"there is nothing at this path; " + openAPIPath + " lists what there is"})
+	mux.Handle("/", s.measured(otherPattern, func(http.ResponseWriter, *http.Request) *refusal {
+		return &refusal{http.StatusNotFound, "not_found",
+			"there is nothing at this path; " + openAPIPath + " lists what there is"}
 	}))
 	return mux
 }
@@ -86,39 +97,35 @@ func (s *Server) asksForHealth(r *http.Request) bool {
 }
 
 // checked asks for the token. Where none is asked for, a browser may have been sent here by the page of another site.
-func (s *Server) checked(r route) http.HandlerFunc {
-	switch {
-	case r.open:
+func (s *Server) checked(r route) handler {
+	if r.open {
 		return r.serve
-	case s.o.Tokens == nil:
-		return func(w http.ResponseWriter, req *http.Request) {
-			if status, detail := s.o.Origin.Refusal(req, "serve.hosts"); status != 0 {
-				fail(w, req, &refusal{status, "origin", detail})
-				return
-			}
-			r.serve(w, req)
-		}
 	}
-	return func(w http.ResponseWriter, req *http.Request) {
-		if token, ok := httpd.Bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {
+	return func(w http.ResponseWriter, req *http.Request) *refusal {
+		if s.o.Tokens == nil {
+			if status, detail := s.o.Origin.Refusal(req, "serve.hosts"); status != 0 {
+				return &refusal{status, "origin", detail}
+			}
+		} else if token, ok := httpd.Bearer(req.Header); !ok || !s.o.Tokens.Takes(token) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			fail(w, req, &refusal{http.StatusUnauthorized, "unauthorized",
-				"want a header Authorization: Bearer with a token that is taken here"})
-			return
+			return &refusal{http.StatusUnauthorized, "unauthorized",
+				"want a header Authorization: Bearer with a token that is taken here"}
 		}
-		r.serve(w, req)
+		return r.serve(w, req)
 	}
 }
 
 // measured counts requests, their time and the status of their answers.
-func (s *Server) measured(route string, serve http.HandlerFunc) http.HandlerFunc {
+func (s *Server) measured(route string, serve handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")
-		serve(seen, r)
+		if e := serve(seen, r); e != nil {
+			fail(seen, r, e)
+		}
 		took := time.Since(begun)
 		s.metrics.requests.WithLabelValues(route, strconv.Itoa(seen.status)).Inc()
 		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
