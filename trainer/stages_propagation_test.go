@@ -17,7 +17,6 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		t.Run(name, func(t *testing.T) {
 			o := stagedOptions()
-			o.Evidence = true
 			_, out := stagedInMemory(t, name, d, o)
 			task, err := newTask(d, o)
 			expect.OK(t, err)
@@ -84,7 +83,7 @@ func alike(t *testing.T, kind string, step int, got, want *graph.Dense) {
 // Without propagation neither engine makes tables of it, and a run that inherits from such an artifact has none.
 func TestWithoutPropagation(t *testing.T) {
 	d, o := generated(t, "small"), stagedOptions()
-	o.Propagate = false
+	o.Propagate, o.Evidence = false, false
 	_, staged := stagedInMemory(t, "small", d, o)
 	usual, err := Train(t.Context(), d, o, stagedTime, Silent{})
 	expect.OK(t, err)

@@ -32,7 +32,7 @@ var stagedTime = time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 
 func stagedOptions() Options {
 	o := Defaults()
-	o.Means, o.Costs = false, false
+	o.Means, o.Costs, o.Evidence, o.WeightDecays = false, false, true, []float64{1e-2, 1e-4}
 	return o
 }
 
@@ -96,11 +96,14 @@ func sameFiles(t *testing.T, a, b string) {
 func TestStagedEnginesGiveTheSameBytes(t *testing.T) {
 	for name, d := range stagedSets(t) { // disk has a quarter of the memory that the dense features take
 		t.Run(name, func(t *testing.T) {
-			o := stagedOptions()
+			o, onReal := stagedOptions(), len(d.Test) >= 1000
+			if onReal {
+				o.WeightDecays = nil // all, as the usual run
+			}
 			inMemory, out := stagedInMemory(t, name, d, o)
 			onDisk, _ := trainStaged(t, openDisk(t, t.TempDir(), int64(d.Nodes()*d.X.Cols())), d, o)
 			sameFiles(t, inMemory, onDisk)
-			if len(d.Test) >= 1000 { // a real graph; of a small one a node is a tenth of a point or more
+			if onReal { // of a small graph a node is a tenth of a point or more
 				likeUsual(t, d, defaultRun(t, name), out)
 			}
 		})
@@ -133,7 +136,7 @@ func TestStagedMap(t *testing.T) {
 // By stages S teaches what it teaches in memory where T fits into the subgraph, and less where a part of it does; the
 // engines give the same bytes.
 func TestStagedSpread(t *testing.T) {
-	d, o := generated(t, "small"), stagedOptions()
+	d, o := generatedOf(t, "small", 1500), stagedOptions()
 	o.Spread, o.Propagate, o.Own = true, false, OwnNever
 	k, err := newTask(d, o)
 	expect.OK(t, err)
@@ -255,8 +258,8 @@ func reversed(d *dataset.Dataset) (nodes, edges stage.Source) {
 	return nodes, edges
 }
 
-// generatedSets are small graphs with sparse features, with many unlabelled nodes, and with dense features. Under the
-// race detector they are smaller, but have several blocks, too.
+// generatedSets are small graphs of several blocks: with sparse features, with many unlabelled nodes, and with dense
+// features. Under the race detector they are smaller.
 func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 	t.Helper()
 	out := map[string]*dataset.Dataset{}
@@ -269,13 +272,17 @@ func generatedSets(t *testing.T) map[string]*dataset.Dataset {
 // generated is one of generatedSets.
 func generated(t *testing.T, preset string) *dataset.Dataset {
 	t.Helper()
-	nodes := 1500
 	if raceEnabled {
-		nodes = 500
+		return generatedOf(t, preset, 500)
 	}
+	return generatedOf(t, preset, 900)
+}
+
+func generatedOf(t *testing.T, preset string, nodes int) *dataset.Dataset {
+	t.Helper()
 	g, err := generate.Scaled(preset, nodes)
 	expect.OK(t, err)
-	if raceEnabled && g.Kind == generate.Dense {
+	if g.Kind == generate.Dense {
 		g.Classes, g.Communities, g.Features = 6, 30, 100
 	}
 	d, err := generate.Graph(g, 3)

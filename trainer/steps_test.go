@@ -36,6 +36,7 @@ func smallTask(t *testing.T, d *dataset.Dataset) *task {
 // Section 3: the weight decay with the highest accuracy on the support nodes, O→O joint; of equals the strongest.
 func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	k := smallTask(t, partly(small(t, generate.BagOfWords)))
+	k.options.WeightDecays = nil // all
 	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
 	expect.OK(t, err)
 	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
