@@ -15,7 +15,7 @@ import (
 
 // Tables of CSV and Parquet that are read row by row, in memory and on disk, and a directory that is cleaned.
 func TestTrainByStages(t *testing.T) {
-	g, err := generate.Scaled("small", 900)
+	g, err := generate.Scaled("small", 300)
 	expect.OK(t, err)
 	d, err := generate.Graph(g, 1)
 	expect.OK(t, err)
@@ -30,7 +30,7 @@ func TestTrainByStages(t *testing.T) {
 		"tables": "--engine disk --data " + columns,
 	}
 	for name, line := range runs {
-		line = "train --nodes 40 --out " + filepath.Join(dir, name) + " " + line
+		line = "train --own never --nodes 20 --out " + filepath.Join(dir, name) + " " + line
 		if out, err := harness.Execute(root(), strings.Fields(line)...); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}

@@ -58,7 +58,7 @@ func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 	} {
 		for _, run := range []string{"check", "--engine=memory", "--sums=fixed", "--engine=disk"} {
 			out := filepath.Join(t.TempDir(), "out")
-			args := []string{"train", run, "--costs=false", "--propagate=false", "--nodes=4", "--out", out}
+			args := []string{"train", run, "--costs=false", "--own=never", "--propagate=false", "--nodes=4", "--out", out}
 			if run == "check" {
 				args = []string{"data", "check"}
 			}

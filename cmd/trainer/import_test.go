@@ -95,8 +95,8 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 // there. A second model joins that artifact without the data and is served by it.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
-	trained := run(t, "train --costs=false --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+"/trained"+
-		importData)
+	trained := run(t, "train --costs=false --own never --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+
+		"/trained"+fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
 	gcn := stateDict(t, of.Models[0], "convs.", "module.conv")
@@ -173,8 +173,8 @@ func bits(params []infer.Param) (out []byte) {
 
 func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
-	run(t, "train --costs=false --preprocess none --out "+dir+"/sgc"+importData)
-	run(t, "train --costs=false --preprocess none --means=false --out "+dir+"/bare"+importData)
+	run(t, "train --costs=false --own never --preprocess none --out "+dir+"/sgc"+importData)
+	run(t, "train --costs=false --own never --preprocess none --means=false --out "+dir+"/bare"+importData)
 	sgc := stateDict(t, readArtifact(t, dir+"/sgc").Models[0], "", "")
 	line := "import --out " + dir + "/out --weights " + sgc + " --model "
 	for want, line := range map[string]string{
@@ -204,7 +204,8 @@ func TestImportRefuses(t *testing.T) {
 // answer as those that are condensed in memory.
 func TestImportByStages(t *testing.T) {
 	dir := t.TempDir()
-	run(t, "train --costs=false --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+importData)
+	run(t, "train --costs=false --own never --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+
+		fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
 	line := "import --weights " + stateDict(t, of.Models[0], "convs.", "module.conv") + " --model gcn --json" + importData

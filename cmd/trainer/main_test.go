@@ -17,7 +17,7 @@ import (
 func TestWrongFlagsAreNamed(t *testing.T) {
 	occupied := t.TempDir()
 	if _, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12",
-		"--costs=false", "--out", filepath.Join(occupied, "first")); err != nil {
+		"--costs=false", "--own", "never", "--out", filepath.Join(occupied, "first")); err != nil {
 		t.Fatal(err)
 	}
 	for want, line := range map[string]string{
@@ -70,7 +70,7 @@ func TestTrainPrints(t *testing.T) {
 	for _, table := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "artifact")
 		out, err := harness.Execute(root(), "train", "--preset", "small", "--preset-nodes", "600", "--nodes", "12",
-			"--costs=false", fmt.Sprintf("--map=%t", table),
+			"--costs=false", "--own", "never", fmt.Sprintf("--map=%t", table),
 			"--propagate=false", fmt.Sprintf("--table=%t", table), "--out", dir)
 		expect.OK(t, err)
 		expect.Same(t, table, hasMap(dir), "whether there is a map with --map=%t", table)
@@ -177,7 +177,7 @@ func TestEval(t *testing.T) {
 	dir := t.TempDir()
 	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
 	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random",
-		"--ratios", "0.02,0.04", "--seeds", "0,1",
+		"--ratios", "0.02,0.04", "--seeds", "0,1", "--own", "never", "--weight-decays", "1e-4",
 		"--calibrations", "none", "--costs=false", "--json", "--csv", csv, "--markdown", markdown)
 	expect.OK(t, err)
 	var got struct {

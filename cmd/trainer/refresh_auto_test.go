@@ -23,7 +23,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	expect.OK(t, err)
 	half, arrivals, labels := halvedBy(d)
 	dir := files(t, half, arrivals, labels)
-	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 18 --models auto --own auto --hidden 4 "+
+	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 18 --models auto --own auto --hidden 4 "+
 		"--means=false --seed 3")
 	first := mustRead(t, dir+"/first").Manifest
 	served := func(m *artifact.Manifest) artifact.ModelInfo {
@@ -34,7 +34,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 			first.HasOwn())
 	}
 	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first "+
-		"--out {}/second --data-out {}/later")
+		"--out {}/second --data-out {}/later --max-drop 5")
 	expect.OK(t, err)
 	second := mustRead(t, dir+"/second")
 	m := &second.Manifest
@@ -47,7 +47,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	if slices.Equal(was.Layers()[0].Self.Data, is.Layers()[0].Self.Data) || served(m).Own == served(&first).Own {
 		t.Errorf("the expert was not fitted anew: %+v", served(m).Own)
 	}
-	mustRun(t, dir, "train --costs=false --data {}/later --out {}/anew --nodes 18 --models "+m.DefaultModel+
+	mustRun(t, dir, "train --data {}/later --out {}/anew --nodes 18 --models "+m.DefaultModel+
 		" --own auto --hidden 4 --means=false --seed 3")
 	anew := mustRead(t, dir+"/anew")
 	later, err := dataset.Open(filepath.Join(dir, "later"), dataset.OpenOptions{})

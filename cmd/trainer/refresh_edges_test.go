@@ -17,7 +17,7 @@ import (
 // A refresh from nodes and edges apart, with each edge as a record under both of its ends, gives the graph and the
 // artifact that a refresh from whole arrivals gives, byte for byte, in memory and by stages.
 func TestRefreshOfEdgesApart(t *testing.T) {
-	half, arrivals, labels := halved(t)
+	half, arrivals, labels := halvedOf(t, 40)
 	x := graph.NewDense(half.X.Rows(), half.X.Cols()) // as tables have them
 	for i := range x.Rows {
 		half.X.Each(i, func(c int, v float32) { x.Row(i)[c] = v })
@@ -79,7 +79,7 @@ func TestRefreshOfEdgesApart(t *testing.T) {
 // Edges between old nodes of T come as records of their own. The refreshed graph and artifact have the bytes of a T
 // that had the edges from the beginning.
 func TestRefreshOfOldEdges(t *testing.T) {
-	whole, _, _ := halved(t)
+	whole, _, _ := halvedOf(t, 40)
 	dir := files(t, whole, nil, nil)
 	ofT := make([]bool, whole.Nodes())
 	for _, i := range whole.Train {

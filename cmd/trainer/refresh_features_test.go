@@ -27,7 +27,7 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 	}
 	dir := files(t, half, bare, labels)
 	const line = "--data {}/data --from {}/arrivals.jsonl --labels {}/labels.jsonl --out {}/out --data-out {}/grown " +
-		"--nodes 20 --costs=false"
+		"--nodes 20 --own never --costs=false"
 	want, err := runRefresh(t, whole, line)
 	expect.OK(t, err)
 	lookup := " --features.from redis --features.format json --features.redis.url redis://" + store.Addr()

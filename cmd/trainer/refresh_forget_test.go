@@ -15,7 +15,7 @@ import (
 // A refresh leaves out the nodes whose ids the stream or --forget asks to forget: nodes of T, held-out ones, arrivals.
 // Neither the artifact nor the graph has their ids afterwards, in memory and by stages.
 func TestRefreshForgets(t *testing.T) {
-	half, arrivals, labels := halved(t)
+	half, arrivals, labels := halvedOf(t, 40)
 	x := graph.NewDense(half.X.Rows(), half.X.Cols()) // as tables have them
 	for i := range x.Rows {
 		half.X.Each(i, func(c int, v float32) { x.Row(i)[c] = v })
@@ -63,7 +63,7 @@ func TestRefreshForgets(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		if m := o.Merged; m.Forgets != 6 || m.Forgotten != 4 || m.Removed != 3 || m.Joined != len(arrivals)-1 ||
-			m.RemovedEdges == 0 || o.Nodes != 700-3 || m.LabelUnknown != 1 {
+			m.RemovedEdges == 0 || o.Nodes != 280-3 || m.LabelUnknown != 1 {
 			t.Errorf("%s: %+v", name, o)
 		}
 		for _, of := range []string{"/", "/data-"} {
@@ -77,7 +77,7 @@ func TestRefreshForgets(t *testing.T) {
 	writeFile(t, dir, "more.txt", []byte(half.IDs[half.Train[4]]))
 	o, err = runRefresh(t, dir, "--from {}/none.jsonl --forget {}/more.txt --data {}/data-memory --current {}/memory "+
 		"--out {}/less --max-drop 20")
-	if err != nil || o.Merged.Removed != 1 || o.Nodes != 700-4 {
+	if err != nil || o.Merged.Removed != 1 || o.Nodes != 280-4 {
 		t.Errorf("of ids alone: %+v (%v)", o, err)
 	}
 	sameParts(t, dir+"/memory", dir+"/disk")

@@ -127,10 +127,10 @@ func TestRefreshOfEachKindOfGraph(t *testing.T) {
 			dir := files(t, half, arrivals, labels)
 			expect.OK(t, whole.Save(dir+"/whole"))
 			for _, of := range []string{"data", "whole"} {
-				mustRun(t, dir, fmt.Sprintf("train --costs=false --data {}/%s --out {}/%s-model --nodes 40 --entries 3 --seed 5 %s",
-					of, of, kind.train))
+				mustRun(t, dir, fmt.Sprintf("train --data {}/%s --out {}/%s-model --nodes 40 --entries 3 --seed 5 %s",
+					of, of, kind.train+strongDecay))
 			}
-			const how = " --labels {}/labels.jsonl --max-drop 100 "
+			const how = " --labels {}/labels.jsonl --max-drop 100 " + strongDecay
 			o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --data {}/data --current {}/data-model --out {}/once "+
 				"--data-out {}/once-data"+how)
 			expect.OK(t, err)
@@ -168,7 +168,7 @@ func grownByHalf(t *testing.T, kind kindOfGraph) (whole, half *dataset.Dataset, 
 	labels []event.Label) {
 	t.Helper()
 	g, _ := generate.Preset("small")
-	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 900, 5400, 420, 240, 240
+	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 450, 2700, 210, 120, 120
 	d, err := generate.Graph(g, 7)
 	expect.OK(t, err)
 	kind.change(d)

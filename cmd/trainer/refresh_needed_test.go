@@ -59,7 +59,7 @@ func TestRefreshIfNeeded(t *testing.T) {
 	start, arrivals, labels := drifting(t, 2400, 0.4)
 	const few = 100
 	calm := files(t, start, arrivals[:few], labels[:few])
-	mustRun(t, calm, "train --costs=false --data {}/data --out {}/first --nodes 60 --propagate=false")
+	mustRun(t, calm, "train --data {}/data --out {}/first --nodes 60 --propagate=false")
 	const judged = " --labels {}/labels.jsonl --data {}/data --if-needed --alarm-agreement 70 --attach-arrivals "
 	o, err := runRefresh(t, calm, "--from {}/arrivals.jsonl --current {}/first --out {}/second --data-out {}/later"+judged)
 	expect.OK(t, err)
@@ -81,8 +81,7 @@ func TestRefreshIfNeeded(t *testing.T) {
 	}
 
 	drifted := files(t, start, arrivals, labels)
-	mustRun(t, drifted, "train --costs=false --data {}/data --out {}/first --nodes 60 --propagate=false")
-	o, err = runRefresh(t, drifted, "--from {}/arrivals.jsonl --current {}/first --out {}/second "+
+	o, err = runRefresh(t, drifted, "--from {}/arrivals.jsonl --current "+calm+"/first --out {}/second "+
 		"--data-out {}/later --max-drop 100"+judged)
 	expect.OK(t, err)
 	if !slices.Contains(o.Judged.Alarms, prequential.Retrain) || o.Judged.Arrivals != len(arrivals) || o.Artifact == "" ||

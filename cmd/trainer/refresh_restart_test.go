@@ -64,7 +64,7 @@ func newWorld(t *testing.T, change ...func(*dataset.Dataset)) *world {
 	}
 	t.Cleanup(w.redis.Close)
 	w.kafkaAddr, w.redisURL = w.broker.Addr(), w.redis.URL()
-	mustRun(t, w.dir, "train --costs=false --data {}/data --out {}/first --nodes 40")
+	mustRun(t, w.dir, "train --data {}/data --out {}/first --nodes 40")
 	mustRun(t, w.dir, "publish --artifact {}/first --redis "+w.redis.URL())
 	return w
 }
@@ -84,7 +84,7 @@ func (w *world) flags() *refreshFlags {
 		run:     trainer.Defaults(),
 		withMap: &mapFlags{flags: flags},
 		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
-	f.run.Costs = false
+	f.run.Costs, f.run.WeightDecays = false, []float64{1e-2, 1e-4}
 	if w.data == "tables" {
 		f.engine = &engineFlags{engine: engineDisk, sums: sumsFixed, memory: "256MiB", subgraph: "128MiB",
 			work: filepath.Join(w.dir, w.prefix+"work"), flags: flags}

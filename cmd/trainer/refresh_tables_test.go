@@ -13,9 +13,10 @@ import (
 )
 
 // A refresh by stages of tables, which are not in memory, makes the artifact and the report of one of the same graph in
-// memory. Its graph is a data set, from which all engines go on.
+// memory, which are those that train makes of the graph with its arrivals. Its graph is a data set, from which all
+// engines go on. What stages do not have is said before anything is read.
 func TestRefreshOfTables(t *testing.T) {
-	half, arrivals, labels := halved(t)
+	half, arrivals, labels := halvedOf(t, 40)
 	x := graph.NewDense(half.X.Rows(), half.X.Cols()) // as tables have them
 	for i := range x.Rows {
 		half.X.Each(i, func(c int, v float32) { x.Row(i)[c] = v })
@@ -25,8 +26,11 @@ func TestRefreshOfTables(t *testing.T) {
 	expect.OK(t, half.SaveCSV(dir+"/tables"))
 	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
 	const line = "--from {}/arrivals.jsonl --labels {}/labels.jsonl --current {}/first "
-	inMemory, err := runRefresh(t, dir, line+"--data {}/data --out {}/second --data-out {}/later --sums fixed")
+	inMemory, err := runRefresh(t, dir, line+"--data {}/data --out {}/second --data-out {}/later --engine disk --memory 256MiB")
 	expect.OK(t, err)
+	if inMemory.Merged.Joined != len(arrivals) || inMemory.Nodes != 280 {
+		t.Errorf("%+v", inMemory)
+	}
 	for _, engine := range []string{"--engine disk --memory 256MiB", "--sums fixed"} {
 		name := strings.ReplaceAll(engine[2:6], " ", "")
 		o, err := runRefresh(t, dir, line+"--data {}/tables --out {}/of-"+name+" --data-out {}/grown-"+name+" "+engine)
@@ -39,6 +43,10 @@ func TestRefreshOfTables(t *testing.T) {
 		mustRun(t, dir, "train --sums fixed --data {}/grown-"+name+" --out {}/trained-"+name+
 			" --nodes 40 --entries 3 --seed 5")
 		sameParts(t, dir+"/trained-"+name, dir+"/second")
+		if a, b := mustRead(t, dir+"/trained-"+name).Manifest.Data.Fingerprint,
+			mustRead(t, dir+"/second").Manifest.Data.Fingerprint; a != b {
+			t.Errorf("the graph is %s, trained on %s", b, a)
+		}
 		for _, next := range []string{"", "--sums fixed", "--engine disk"} { // nothing is new in its graph
 			o, err := runRefresh(t, dir, line+"--data {}/grown-"+name+" --out {}/third "+next)
 			if err != nil || o.Artifact != "" || o.Merged.InT != len(arrivals) || o.Nodes != inMemory.Nodes {
@@ -46,8 +54,14 @@ func TestRefreshOfTables(t *testing.T) {
 			}
 		}
 	}
-	expect.Error(t, expect.ErrorOf(runRefresh(t, dir, line+"--data {}/tables --out {}/third --sums fixed --refit-schema")),
-		"the schema cannot be fitted anew")
+	for more, want := range map[string]string{
+		"tables --sums fixed --refit-schema": "the schema cannot be fitted anew",
+		"data --engine disk --means":         "means is set, a run of stages",
+		"data --engine spark":                "--engine spark: want --work",
+		"data --memory 1GiB":                 "--memory and --work are for --engine disk",
+	} {
+		expect.Error(t, expect.ErrorOf(runRefresh(t, dir, line+"--out {}/third --data {}/"+more)), want, "%s", more)
+	}
 	for _, pattern := range []string{"/.*partial*", "/*.work"} {
 		if left, err := filepath.Glob(dir + pattern); err != nil || len(left) > 0 {
 			t.Errorf("%q are left (%v)", left, err)

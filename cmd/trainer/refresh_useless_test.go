@@ -11,9 +11,9 @@ import (
 // A refresh whose labels or arrivals can none of them be used, such as labels with a class by its name under "class",
 // ends with an error that names the first reason and what to write, and makes no artifact.
 func TestRefreshOfRecordsThatCannotBeUsed(t *testing.T) {
-	half, arrivals, labels := halvedOf(t, 300)
+	half, arrivals, labels := halvedOf(t, 40)
 	dir := files(t, half, arrivals, labels)
-	mustRun(t, dir, "train --costs=false --data {}/data --out {}/first --nodes 18 --propagate=false")
+	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 18 --propagate=false")
 	name := half.Classes[0]
 	for file, tc := range map[string]struct{ text, flags, want string }{
 		"class.jsonl": {`{"id":"` + arrivals[0].ID + `","class":"` + name + `"}` + "\n",
