@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,19 +34,31 @@ import (
 // tiny returns a graph on which a run takes a second.
 func tiny(t *testing.T) *dataset.Dataset {
 	t.Helper()
-	g, ok := generate.Preset("small")
-	if !ok {
-		t.Fatal("no preset small")
-	}
+	g, _ := generate.Preset("small")
 	g.Nodes, g.Edges, g.Train, g.Validation, g.Test = 1500, 9000, 700, 300, 400
 	d, err := generate.Graph(g, 7)
 	expect.OK(t, err)
 	return d
 }
 
+var once sync.Once
+var shared *artifact.Bundle
+
+// ready returns an artifact of tiny. Tests share it.
+func ready(t *testing.T) *artifact.Bundle {
+	t.Helper()
+	once.Do(func() {
+		outcome, err := trainer.Train(t.Context(), tiny(t), options(config.ModeNode).Train, time.Now(), trainer.Silent{})
+		expect.OK(t, err)
+		expect.OK(t, outcome.Bundle.Seal())
+		shared = outcome.Bundle
+	})
+	return shared
+}
+
 func options(mode string) Options {
 	train := trainer.Defaults()
-	train.Costs = false
+	train.Costs, train.Own, train.WeightDecays = false, trainer.OwnNever, []float64{1e-2, 1e-4}
 	return Options{Train: train, Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
 		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
 }
@@ -55,7 +68,11 @@ func TestStreamIsTheArtifact(t *testing.T) {
 	d := tiny(t)
 	for _, mode := range []string{config.ModeNode, config.ModeGraph} {
 		t.Run(mode, func(t *testing.T) {
-			r, err := Run(t.Context(), d, options(mode))
+			o := options(mode)
+			if mode == config.ModeGraph { // the other one trains
+				o.Artifact = ready(t)
+			}
+			r, err := Run(t.Context(), d, o)
 			expect.OK(t, err)
 			type delivery struct{ Arrivals, Predicted, Missing, Duplicates, DeadLetters int }
 			want := delivery{Arrivals: 400, Predicted: 400}
@@ -77,7 +94,7 @@ func TestStreamIsTheArtifact(t *testing.T) {
 // At its easy rate a stream takes three seconds, and the report says at which rate it was sent.
 func TestTheEasyRateIsTold(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
-	o.Rate = EasyRate(d)
+	o.Rate, o.Artifact = EasyRate(d), ready(t)
 	r, err := Run(t.Context(), d, o)
 	expect.OK(t, err)
 	if took := 400 / r.NodesPerSecond; o.Rate*3 != 400 || r.Rate != o.Rate || took < 2.9 || r.Missing != 0 {
@@ -96,7 +113,7 @@ func TestTheEasyRateIsTold(t *testing.T) {
 // calibration error is the one of the predictions that were read.
 func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
-	o.Labels = true
+	o.Labels, o.Artifact = true, ready(t)
 	r, err := Run(t.Context(), d, o)
 	expect.OK(t, err)
 	if l := r.Labels; l == nil || l.Published != 400 || l.Matched != 400 || l.Window != 400 || l.Accuracy != r.Accuracy ||
@@ -155,11 +172,9 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 // replay --out - | predict gives the same predictions as the stream, bit for bit in node mode.
 func TestLinesAreTheStream(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
-	outcome, err := trainer.Train(t.Context(), d, o.Train, time.Now(), trainer.Silent{})
-	expect.OK(t, err)
 	dir := t.TempDir() + "/artifact"
-	expect.OK(t, artifact.Write(dir, outcome.Bundle))
-	streamed, lines := throughStream(t, d, outcome.Bundle, o), throughLines(t, d, dir)
+	expect.OK(t, artifact.Write(dir, ready(t)))
+	streamed, lines := throughStream(t, d, ready(t), o), throughLines(t, d, dir)
 	if len(streamed) != len(d.Test) || len(lines) != len(d.Test) {
 		t.Fatalf("%d predictions by the stream, %d by lines, want %d", len(streamed), len(lines), len(d.Test))
 	}
