@@ -26,7 +26,8 @@ func TestRefreshOfTables(t *testing.T) {
 	expect.OK(t, half.SaveCSV(dir+"/tables"))
 	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
 	const line = "--from {}/arrivals.jsonl --labels {}/labels.jsonl --current {}/first "
-	inMemory, err := runRefresh(t, dir, line+"--data {}/data --out {}/second --data-out {}/later --engine disk --memory 256MiB")
+	inMemory, err := runRefresh(t, dir, line+
+		"--data {}/data --out {}/second --data-out {}/later --engine disk --memory 256MiB")
 	expect.OK(t, err)
 	if inMemory.Merged.Joined != len(arrivals) || inMemory.Nodes != 280 {
 		t.Errorf("%+v", inMemory)
