@@ -67,11 +67,7 @@ func (d *Dataset) Nodes() int { return d.Adj.Rows }
 // edges that the node has as an arrival, known or not.
 func (d *Dataset) Neighbours(node int32) []string {
 	cols, _ := d.Adj.Row(int(node))
-	ids := make([]string, len(cols))
-	for k, c := range cols {
-		ids[k] = d.IDs[c]
-	}
-	return ids
+	return graph.Pick(d.IDs, cols)
 }
 
 // Weights returns the weights of the edges to these neighbours, in their order; nil if edges have none.

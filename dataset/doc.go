@@ -130,7 +130,7 @@
 //	relations.go   types and directions of edges
 //	split.go       a split drawn at random; withhold.go: nodes kept back for later
 //	load.go        the GraphSAINT layout
-//	sidecar.go     merged.json, relations of edges, and what a task predicts; fitted.go: its schema and named columns
+//	sidecar.go     merged.json, relations of edges, what a task predicts, the schema and named columns
 //	npz.go         one archive of NumPy with the whole set
 //	planetoid.go   Planetoid's split, features and graph
 //	ogb.go         OGB's files

@@ -24,18 +24,10 @@ type Original struct {
 // Original cuts T out of the data set. It shares the ids' text with it, and the features if the nodes of T come first
 // ([Dataset.OriginalFirst]).
 func (d *Dataset) Original() *Original {
-	o := &Original{Nodes: slices.Concat(d.Train, d.Unlabelled), Index: make([]int32, d.Nodes())}
+	o := &Original{Nodes: slices.Concat(d.Train, d.Unlabelled)}
 	slices.Sort(o.Nodes)
-	for i := range o.Index {
-		o.Index[i] = -1
-	}
-	o.IDs = make([]string, len(o.Nodes))
-	o.Labels = make([]int32, len(o.Nodes))
-	for t, i := range o.Nodes {
-		o.Index[i] = int32(t)
-		o.IDs[t] = d.IDs[i]
-		o.Labels[t] = d.Labels[i]
-	}
+	o.Index = graph.Places(o.Nodes, d.Nodes())
+	o.IDs, o.Labels = graph.Pick(d.IDs, o.Nodes), graph.Pick(d.Labels, o.Nodes)
 	for _, i := range d.Unlabelled {
 		o.Labels[o.Index[i]] = -1
 	}
@@ -94,29 +86,17 @@ func leading(nodes []int32) bool {
 
 // Renumbered returns the data with node order[k] as node k. Nodes that are not in order are left out, with their edges.
 func (d *Dataset) Renumbered(order []int32) *Dataset {
-	index := slices.Repeat([]int32{-1}, d.Nodes())
-	for k, i := range order {
-		index[i] = int32(k)
-	}
+	index := graph.Places(order, d.Nodes())
 	out := *d
-	out.IDs, out.Labels = make([]string, len(order)), make([]int32, len(order))
-	for k, i := range order {
-		out.IDs[k], out.Labels[k] = d.IDs[i], d.Labels[i]
-	}
+	out.IDs, out.Labels = graph.Pick(d.IDs, order), graph.Pick(d.Labels, order)
 	if d.Targets != nil {
 		out.Targets = d.Targets.Take(order)
 	}
 	if d.Candidates != nil {
-		out.Candidates = make([]bool, len(order))
-		for k, i := range order {
-			out.Candidates[k] = d.Candidates[i]
-		}
+		out.Candidates = graph.Pick(d.Candidates, order)
 	}
 	if d.Times != nil {
-		out.Times = make([]float64, len(order))
-		for k, i := range order {
-			out.Times[k] = d.Times[i]
-		}
+		out.Times = graph.Pick(d.Times, order)
 	}
 	out.X = d.X.Take(order)
 	out.Adj = d.Adj.Submatrix(order, index, len(order))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rivulet/dataset/table"
+	"rivulet/graph"
 	"rivulet/schema"
 )
 
@@ -31,10 +32,7 @@ func (d *Dataset) TypesOfT(o *Original) (types []string, met []bool) {
 	if of == nil {
 		return nil, nil
 	}
-	types, met = make([]string, len(o.Nodes)), make([]bool, len(o.Nodes))
-	for t, i := range o.Nodes {
-		types[t] = of[i]
-	}
+	types, met = graph.Pick(of, o.Nodes), make([]bool, len(o.Nodes))
 	for _, i := range d.Validation {
 		cols, _ := d.Adj.Row(int(i))
 		for _, j := range cols {

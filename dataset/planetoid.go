@@ -74,13 +74,7 @@ func readPlanetoid(path string, validation int) (*Dataset, error) {
 
 // planetoidFeatures returns the rows of allx and tx in the order of their nodes.
 func planetoidFeatures(p *planetoid.Set) *graph.CSR {
-	row := make([]int32, p.Nodes) // of tx
-	for i := range row {
-		row[i] = -1
-	}
-	for k, i := range p.Test {
-		row[i] = int32(k)
-	}
+	row := graph.Places(p.Test, p.Nodes) // of tx
 	m := &graph.CSR{Rows: p.Nodes, Cols: p.AllX.Cols, RowPtr: make([]int, 1, p.Nodes+1), Val: []float32{}}
 	add := func(from *graph.CSR, i int) {
 		cols, vals := from.Row(i)

@@ -108,7 +108,7 @@
 //	arrived.go        an arrival's own tables, for later arrivals
 //	propagate.go      LP and EP, frozen and joint
 //	calibration.go    temperature, mixing, clipping
-//	predictor.go      model, propagation and calibration together; pass.go: a model on a whole graph, for comparison
+//	predictor.go      model, propagation and calibration together
 //	parts.go          the tables and weights of a frozen deployment, for package explain
 //
 // Inside this package a shape that does not fit is a programming error and panics with the shapes; outside input is

@@ -64,35 +64,25 @@ func PartsOf(d Deployment) *Parts {
 // HoldNorm returns a deployment for features that were divided by their norm before, so that leaving out a feature does
 // not change the others, and the projection that has this norm.
 func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
-	hold := func(p **preprocess.Projection) {
-		project = *p
-		*p = project.Undivided()
-	}
 	switch m := d.(type) {
 	case *frozenMixture:
 		of := *m
-		hold(&of.project)
-		held = &of
+		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *frozenConvolution:
 		of := *m
-		hold(&of.project)
-		held = &of
+		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *frozenInception:
 		of := *m
-		hold(&of.project)
-		held = &of
+		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *frozenRelational:
 		of := *m
-		hold(&of.project)
-		held = &of
+		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *frozenRestart:
 		of := *m
-		hold(&of.project)
-		held = &of
+		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *joint:
 		of := *m
-		hold(&of.project)
-		held = &of
+		held, project, of.project = &of, of.project, of.project.Undivided()
 	default:
 		panic(fmt.Sprintf("infer: a deployment of type %T cannot be explained", d))
 	}

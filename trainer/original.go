@@ -8,7 +8,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/sample"
 	"rivulet/trainer/search"
 )
 
@@ -24,11 +23,11 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	s := t.shape(name)
 	if hops := s.Reach(); hops > 0 && s.IsLinear() {
 		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.read(), hops, t.x, t.labelled),
-			Labels: sample.Take(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(), t.validate,
+			Labels: graph.Pick(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(), t.validate,
 			progress, what)
 	}
 	if weights := s.Mix(); weights != nil {
-		p := fit.Problem{Design: t.design(weights), Labels: sample.Take(t.original.Labels, t.labelled),
+		p := fit.Problem{Design: t.design(weights), Labels: graph.Pick(t.original.Labels, t.labelled),
 			Classes: t.classes(), Task: t.data.Task}
 		if t.original.Targets != nil {
 			p.Targets = t.original.Targets.Take(t.labelled)

@@ -39,7 +39,7 @@ type ownData struct {
 // own returns labelled nodes of T, a sample of them where they are more than [ownRows].
 func (h inMemory) own(context.Context) (ownData, error) {
 	nodes := sample.Draw(h.labelled, ownRows, h.rng(purposeOwn))
-	return ownData{h.ownFeatures(nodes), sample.Take(h.original.Labels, nodes)}, nil
+	return ownData{h.ownFeatures(nodes), graph.Pick(h.original.Labels, nodes)}, nil
 }
 
 // ownFeatures returns pre(X) of nodes of T.

@@ -91,7 +91,7 @@ func (t *task) fitGLNN(ctx context.Context, m infer.Model, progress Progress) (c
 	for i := range soft.Rows {
 		infer.Softmax(soft.Row(i), soft.Row(i), 1)
 	}
-	labels := sample.Take(t.original.Labels, nodes)
+	labels := graph.Pick(t.original.Labels, nodes)
 	layer := rivalLayer
 	layer.WeightDecays = []float64{3e-4, 3e-5} // probabilities of many nodes are not learnt by heart
 	p := fit.Perceptron(layer.Width, t.ownFeatures(nodes), labels, soft, t.classes())

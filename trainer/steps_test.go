@@ -22,7 +22,6 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
-	"rivulet/trainer/sample"
 	"rivulet/trainer/tables"
 )
 
@@ -40,7 +39,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
 	expect.OK(t, err)
 	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
-		Labels: sample.Take(k.original.Labels, k.labelled), Classes: k.classes()}
+		Labels: graph.Pick(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *architecture.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {

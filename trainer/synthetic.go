@@ -147,14 +147,14 @@ func (c *clusterMethod) teacher(name string) *teacher {
 	mix, nodes, means := c.shape(name).Mix(), c.around(), c.meansFor(name)
 	some := sample.Evenly(graph.Indices(len(nodes)), c.sampledRows)
 	out := &teacher{means: means, around: fit.Input{Means: means}, problem: c.onMeans(c.labelled, means),
-		rows: fit.Problem{Labels: sample.Take(c.original.Labels, sample.Take(nodes, some)), Classes: c.classes()}}
+		rows: fit.Problem{Labels: graph.Pick(c.original.Labels, graph.Pick(nodes, some)), Classes: c.classes()}}
 	if c.rows != nil && slices.Equal(mix, twoHops) {
 		out.around.Rows, out.rows.Design = fit.Explicit{X: c.rows}, fit.Explicit{X: c.rows.Take(some)}
 	} else {
 		out.around.Rows = fit.NewPropagated(c.hat, mix, c.x, nodes)
-		out.rows.Design = fit.NewPropagated(c.hat, mix, c.x, sample.Take(nodes, some))
+		out.rows.Design = fit.NewPropagated(c.hat, mix, c.x, graph.Pick(nodes, some))
 	}
-	out.spread = fit.Spreads([]fit.Input{out.around}, sample.Take(c.labelled.Of, nodes), slices.Max(spreadRanks))[0]
+	out.spread = fit.Spreads([]fit.Input{out.around}, graph.Pick(c.labelled.Of, nodes), slices.Max(spreadRanks))[0]
 	return out
 }
 
@@ -260,7 +260,7 @@ func (c *clusterMethod) neighbourhood(name string, p fit.GNNProblem, joined *con
 	if p.ReadsSelf() {
 		inputs = append(inputs, fit.Input{Rows: c.ownFeatures(nodes).Design(), Means: p.Self.(fit.Explicit).X})
 	}
-	spreads := fit.Spreads(inputs, sample.Take(c.labelled.Of, nodes), slices.Max(spreadRanks))
+	spreads := fit.Spreads(inputs, graph.Pick(c.labelled.Of, nodes), slices.Max(spreadRanks))
 	out := fit.Neighbourhood{Propagated: spreads[1], Own: c.labelled.Own(op),
 		Logits: graph.MulDense(z.means, relay.Layers[0].Self).AddRow(relay.Layers[0].Bias),
 		Along:  graph.MulDense(spreads[0].Factor, relay.Layers[0].Self)}

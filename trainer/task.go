@@ -194,7 +194,7 @@ func (t *task) divideNodes() error {
 // be a sample.
 func (t *task) divide(nodes, grouped int) (err error) {
 	present := map[int32]bool{}
-	for _, y := range sample.Take(t.groups.Of, sample.Labelled(t.groups.Of)) {
+	for _, y := range graph.Pick(t.groups.Of, sample.Labelled(t.groups.Of)) {
 		present[y] = true
 	}
 	kinds := len(present) // of labels, which all nodes share as one class, S needs as many nodes as of so many classes

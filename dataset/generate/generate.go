@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"rivulet/dataset"
+	"rivulet/graph"
 )
 
 // Kinds of generated features.
@@ -202,10 +203,7 @@ func (g Generator) balance(order, labels []int32) ([]int32, error) {
 }
 
 func permutation(n int, r *rand.Rand) []int32 {
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := graph.Indices(n)
 	r.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order
 }

@@ -17,49 +17,41 @@ func (s Source) Extended(names, added []string, more func(first string) ([]strin
 				return fmt.Errorf("columns %s, want at least %d", listed(own), len(names))
 			}
 			copy(own, names)
-			return use(&extended{t, append(own, added...), len(own), more})
+			v := view{File: t, names: append(own, added...), values: make([]Cell, len(own)+len(added))}
+			for k := range v.names {
+				if v.from = append(v.from, k); k >= len(own) {
+					v.from[k] = -1
+				}
+			}
+			if more == nil {
+				return use(&v)
+			}
+			return use(&extended{v, len(own), more})
 		})
 	}
 	return s
 }
 
-// extended is a file of [Source.Extended].
+// extended is a file with columns that follow from the first.
 type extended struct {
-	File
-	names []string
-	own   int // columns of the file
-	more  func(first string) ([]string, error)
+	view
+	own  int // columns of the file
+	more func(first string) ([]string, error)
 }
 
-func (e *extended) Columns() []string { return e.names }
-
-func (e *extended) Categorical(column int) bool { return column < e.own && e.File.Categorical(column) }
+func (e *extended) Categorical(column int) bool { return column < e.own && e.view.Categorical(column) }
 
 func (e *extended) Each(columns []int, use func(cells []Cell, at Place) error) error {
-	if e.more == nil {
-		return e.File.Each(columns, use)
-	}
-	inner := []int{0}
-	for _, c := range columns {
-		if c < e.own {
-			inner = append(inner, c)
-		}
-	}
-	cells := make([]Cell, len(columns))
-	return e.File.Each(inner, func(read []Cell, at Place) error {
-		values, err := e.more(read[0].Text)
+	return e.view.Each(append([]int{0}, columns...), func(cells []Cell, at Place) error {
+		values, err := e.more(cells[0].Text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
-		k := 1
 		for i, c := range columns {
 			if c >= e.own {
-				cells[i] = Cell{Kind: Raw, Text: values[c-e.own]}
-				continue
+				cells[1+i] = Cell{Kind: Raw, Text: values[c-e.own]}
 			}
-			cells[i] = read[k]
-			k++
 		}
-		return use(cells, at)
+		return use(cells[1:], at)
 	})
 }

@@ -9,7 +9,7 @@
 //
 // # A run
 //
-// prepare (input.go) reduces the features to their principal directions (basis.go), propagates T's labelled nodes
+// prepare (input.go) reduces the features to their principal directions, propagates T's labelled nodes
 // and draws the nodes that X' starts from. Then, in learn.go, every outer round has a relay of its own, an SGC
 // (relay.go), and
 //

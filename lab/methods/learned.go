@@ -65,6 +65,14 @@ func (s Settings) Label() string {
 // Defaults returns the default options of a learned run on a data set.
 func Defaults(d *dataset.Dataset) mcond.Options { return mcond.Defaults(labelled(d.Original().Labels)) }
 
+// Of returns the options of a run on a graph with a number of labelled nodes.
+func (s Settings) Of(labelled int) mcond.Options {
+	if s.Learn != nil {
+		return *s.Learn
+	}
+	return mcond.Defaults(labelled)
+}
+
 func labelled(labels []int32) (n int) {
 	for _, y := range labels {
 		if y >= 0 {
@@ -140,10 +148,7 @@ func input(g *trainer.Graph, validate func(s *mcond.Snapshot) (float64, error)) 
 // options returns the options of the run, with the choice of a search.
 func (s Settings) options(ctx context.Context, g *trainer.Graph, in mcond.Input,
 	progress trainer.Progress) (mcond.Options, []mcond.Point, error) {
-	o := mcond.Defaults(labelled(g.Labels))
-	if s.Learn != nil {
-		o = *s.Learn
-	}
+	o := s.Of(labelled(g.Labels))
 	o.Seed = g.Seed
 	if s.Search == nil {
 		return o, nil, nil

@@ -10,7 +10,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer/propagation"
-	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -158,10 +157,7 @@ func (o *Options) variants(method string, labelled int) []methods.Settings {
 		return out
 	}
 	for _, a := range methods.Ablations {
-		learn := mcond.Defaults(labelled)
-		if o.Learned.Learn != nil {
-			learn = *o.Learned.Learn
-		}
+		learn := o.Learned.Of(labelled)
 		a.Change(&learn)
 		out = append(out, methods.Settings{Learn: &learn, Search: o.Learned.Search})
 	}

@@ -43,10 +43,7 @@ func weightedKMeans(points *graph.Dense, weights []float32, k int, rng *rand.Ran
 	case k == 1:
 		return of
 	case k >= points.Rows:
-		for i := range of {
-			of[i] = int32(i)
-		}
-		return of
+		return graph.Indices(points.Rows)
 	}
 	norms := squaredNorms(points)
 	best := math.Inf(1)

@@ -11,6 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/infer/preprocess"
+	"rivulet/trainer/features"
 )
 
 // Columns that are kept of the effects of a hidden layer; more change nothing that can be measured.
@@ -303,20 +304,12 @@ func (s Support) edges() float64 {
 
 // topFactors returns V√(scale·λ) of the largest eigenvalues, h×keep.
 func topFactors(m *mat.SymDense, scale float64, keep int) *graph.Dense {
-	h := m.SymmetricDim()
-	var eigen mat.EigenSym
-	out := graph.NewDense(h, keep)
-	if !eigen.Factorize(m, true) {
-		panic("condense: the eigenvalues of a symmetric matrix did not converge")
-	}
-	values := eigen.Values(nil) // ascending
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	vectors, values := features.Eigen(m)
+	out := graph.NewDense(len(values), keep)
 	for k := range keep {
-		at := h - 1 - k
-		root := math.Sqrt(max(0, values[at]*scale))
-		for i := range h {
-			out.Row(i)[k] = float32(root * vectors.At(i, at))
+		root := math.Sqrt(max(0, values[k]*scale))
+		for i := range values {
+			out.Row(i)[k] = float32(root * vectors.At(i, k))
 		}
 	}
 	return out

@@ -144,19 +144,9 @@ func virtualNodes(in Input, weights []float32, rng *rand.Rand) *Clusters {
 	means(centres, in.Points, weights, of)
 	labels := majorities(of, centres, in.Labels, len(in.Share))
 
-	order := make([]int32, n) // of clusters, by class
-	for k := range order {
-		order[k] = int32(k)
-	}
+	order := graph.Indices(n) // of clusters, by class
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(labels[a], labels[b]) })
-	c := &Clusters{Of: make([]int32, len(of)), Labels: make([]int32, n)}
-	place := make([]int32, n)
-	for at, k := range order {
-		place[k], c.Labels[at] = int32(at), labels[k]
-	}
-	for j, k := range of {
-		c.Of[j] = place[k]
-	}
+	c := &Clusters{Of: graph.Pick(graph.Places(order, n), of), Labels: graph.Pick(labels, order)}
 	c.count()
 	return c
 }

@@ -26,16 +26,7 @@ func OverSeeds(rows []Result) []Result {
 
 func joined(rows []Result) Result {
 	out := rows[0]
-	spread := func(of func(r *Result) *Spread) {
-		*of(&out) = SpreadOf(values(rows, func(r *Result) float64 { return of(r).Mean }))
-	}
-	for _, of := range []func(r *Result) *Spread{
-		func(r *Result) *Spread { return &r.Accuracy }, func(r *Result) *Spread { return &r.MacroF1 },
-		func(r *Result) *Spread { return &r.Agreement }, func(r *Result) *Spread { return &r.ChangedByBatching },
-		func(r *Result) *Spread { return &r.ECE }, func(r *Result) *Spread { return &r.ECEBefore },
-	} {
-		spread(of)
-	}
+	joinSpreads(rows, out.spreads(), (*Result).spreads)
 	mean := func(of func(r *Result) float64) float64 { return SpreadOf(values(rows, of)).Mean }
 	out.MsPerBatch = mean(func(r *Result) float64 { return r.MsPerBatch })
 	out.MsPerBatchKept = mean(func(r *Result) float64 { return r.MsPerBatchKept })
@@ -46,7 +37,17 @@ func joined(rows []Result) Result {
 	out.HeldBytes = int64(mean(func(r *Result) float64 { return float64(r.HeldBytes) }))
 	out.StoredBytes = int64(mean(func(r *Result) float64 { return float64(r.StoredBytes) }))
 	out.KeptBytes = int64(mean(func(r *Result) float64 { return float64(r.KeptBytes) }))
-	out.Numbers, out.Labels, out.Links = joinedNumbers(rows), joinedLabels(rows), joinedLinks(rows)
+	if out.Numbers != nil {
+		out.Numbers = joinedNumbers(rows)
+	}
+	if out.Labels != nil {
+		out.Labels = &Labels{}
+		joinSpreads(rows, out.Labels.spreads(), func(r *Result) []*Spread { return r.Labels.spreads() })
+	}
+	if out.Links != nil {
+		out.Links = &Links{}
+		joinSpreads(rows, out.Links.spreads(), func(r *Result) []*Spread { return r.Links.spreads() })
+	}
 	out.Seeds, out.WeightDecays = nil, nil
 	served := 0
 	for _, r := range rows {
@@ -63,6 +64,13 @@ func joined(rows []Result) Result {
 	out.Reliability = pooled(rows, func(r *Result) []Bin { return r.Reliability })
 	out.ReliabilityBefore = pooled(rows, func(r *Result) []Bin { return r.ReliabilityBefore })
 	return out
+}
+
+// joinSpreads sets scores to the means and deviations of those of rows, which of returns in the same order.
+func joinSpreads(rows []Result, scores []*Spread, of func(r *Result) []*Spread) {
+	for k, to := range scores {
+		*to = SpreadOf(values(rows, func(r *Result) float64 { return of(r)[k].Mean }))
+	}
 }
 
 func values(rows []Result, of func(r *Result) float64) []float64 {

@@ -52,13 +52,15 @@ func (a *Answer) Labels(s *Set) *Labels {
 
 // averagePrecision ranks nodes by the logits of label k, those with equal logits together.
 func averagePrecision(logits, truth *graph.Dense, k int) float64 {
-	order := indices(logits.Rows)
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(logits.Row(b)[k], logits.Row(a)[k]) })
+	order := graph.Indices(logits.Rows)
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Compare(logits.Row(int(b))[k], logits.Row(int(a))[k])
+	})
 	sum, right := 0.0, 0
 	for at := 0; at < len(order); {
 		found, end := 0, at
-		for ; end < len(order) && logits.Row(order[end])[k] == logits.Row(order[at])[k]; end++ {
-			if truth.Row(order[end])[k] != 0 {
+		for ; end < len(order) && logits.Row(int(order[end]))[k] == logits.Row(int(order[at]))[k]; end++ {
+			if truth.Row(int(order[end]))[k] != 0 {
 				found++
 			}
 		}
@@ -66,14 +68,6 @@ func averagePrecision(logits, truth *graph.Dense, k int) float64 {
 		sum += float64(found) * float64(right) / float64(at)
 	}
 	return sum / float64(max(1, right))
-}
-
-func indices(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // LabelReliability sorts the probabilities of all labels (a batch each) into bins. Confidence of a bin is the mean
@@ -120,17 +114,8 @@ func (a *Answer) labelReference(shares []float64) (confidence float64) {
 	return confidence / max(1, n)
 }
 
-// joinedLabels are the scores over seeds.
-func joinedLabels(rows []Result) *Labels {
-	if rows[0].Labels == nil {
-		return nil
-	}
-	of := func(value func(l *Labels) Spread) Spread {
-		return SpreadOf(values(rows, func(r *Result) float64 { return value(r.Labels).Mean }))
-	}
-	return &Labels{MicroF1: of(func(l *Labels) Spread { return l.MicroF1 }),
-		MacroF1: of(func(l *Labels) Spread { return l.MacroF1 }), MAP: of(func(l *Labels) Spread { return l.MAP })}
-}
+// spreads are the scores in the order of tables.
+func (l *Labels) spreads() []*Spread { return []*Spread{&l.MicroF1, &l.MacroF1, &l.MAP} }
 
 // bothLabels writes a score of graph and of node batches.
 func bothLabels(l *line, of func(l *Labels) Spread) string {

@@ -116,18 +116,6 @@ var linkScores = [][2]string{
 	{"MRR %", "mrr"}, {"hits@1 %", "hits_1"}, {"hits@10 %", "hits_10"}, {"hits@50 %", "hits_50"},
 	{"popularity MRR %", "popularity_mrr"}, {"Adamic-Adar MRR %", "adamic_adar_mrr"}}
 
-// joinedLinks are the scores over seeds.
-func joinedLinks(rows []Result) *Links {
-	if rows[0].Links == nil {
-		return nil
-	}
-	out := &Links{}
-	for k, of := range out.spreads() {
-		*of = SpreadOf(values(rows, func(r *Result) float64 { return r.Links.spreads()[k].Mean }))
-	}
-	return out
-}
-
 // linkColumns are the columns of tables for a task of links.
 func linkColumns() (out []column) {
 	for k, name := range linkScores {

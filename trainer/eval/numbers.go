@@ -72,18 +72,15 @@ func (a *Answer) Radius(s *Set) ([]float64, error) {
 	return out, nil
 }
 
+// spreads are the scores with a deviation, in the order of tables.
+func (n *Numbers) spreads() []*Spread { return []*Spread{&n.R2, &n.Covered} }
+
 // joinedNumbers are the scores over seeds.
 func joinedNumbers(rows []Result) *Numbers {
-	if rows[0].Numbers == nil {
-		return nil
-	}
-	of := func(value func(n *Numbers) float64) Spread {
-		return SpreadOf(values(rows, func(r *Result) float64 { return value(r.Numbers) }))
-	}
-	out := &Numbers{R2: of(func(n *Numbers) float64 { return n.R2.Mean }),
-		Covered: of(func(n *Numbers) float64 { return n.Covered.Mean })}
-	for k := range rows[0].Numbers.MAE {
-		out.MAE = append(out.MAE, of(func(n *Numbers) float64 { return n.MAE[k] }).Mean)
+	out := &Numbers{MAE: make([]float64, len(rows[0].Numbers.MAE))}
+	joinSpreads(rows, out.spreads(), func(r *Result) []*Spread { return r.Numbers.spreads() })
+	for k := range out.MAE {
+		out.MAE[k] = SpreadOf(values(rows, func(r *Result) float64 { return r.Numbers.MAE[k] })).Mean
 	}
 	return out
 }

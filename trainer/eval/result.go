@@ -104,6 +104,11 @@ func (r *Result) Key() Key {
 		Calibration: r.Calibration, SharedM: r.SharedM, Own: r.Own, SyntheticNodes: r.SyntheticNodes}
 }
 
+// spreads are the figures with a deviation, in the order of tables.
+func (r *Result) spreads() []*Spread {
+	return []*Spread{&r.Accuracy, &r.MacroF1, &r.Agreement, &r.ChangedByBatching, &r.ECE, &r.ECEBefore}
+}
+
 // Metrics returns the rows as an artifact's manifest has them.
 func Metrics(results []Result) (out []artifact.Metric) {
 	for _, r := range results {

@@ -34,7 +34,7 @@ type Set struct {
 func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
 	s := &Set{Task: d.Task}
 	for _, nodes := range batches {
-		s.Labels = append(s.Labels, LabelsOf(d, nodes))
+		s.Labels = append(s.Labels, graph.Pick(d.Labels, nodes))
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
 		if d.Targets != nil {
 			s.Targets = append(s.Targets, d.Targets.Take(nodes))
@@ -46,15 +46,6 @@ func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, g
 // Empty returns a set of the same nodes without batches.
 func (s *Set) Empty() *Set {
 	return &Set{Labels: s.Labels, Targets: s.Targets, Task: s.Task, Queries: s.Queries}
-}
-
-// LabelsOf returns the labels of some nodes.
-func LabelsOf(d *dataset.Dataset, nodes []int32) []int32 {
-	labels := make([]int32, len(nodes))
-	for k, i := range nodes {
-		labels[k] = d.Labels[i]
-	}
-	return labels
 }
 
 // Apart returns graph batches as node batches, of the same features and edges to T.
@@ -193,20 +184,12 @@ const regroupSeed = 1
 func Regroup(d *dataset.Dataset, original *dataset.Original, size int, graphBatch bool) *Regrouped {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(d.Test))
 	g := &Regrouped{order: order[:min(len(order), 2*size)]}
-	nodes := make([]int32, len(g.order))
-	for k, at := range g.order {
-		nodes[k] = d.Test[at]
-	}
-	g.set = Attach(d, original, dataset.Batches(nodes, max(1, size/10)), graphBatch)
+	g.set = Attach(d, original, dataset.Batches(graph.Pick(d.Test, g.order), max(1, size/10)), graphBatch)
 	return g
 }
 
 // Changed returns the share of the nodes whose class differs from that in the usual batches, in percent. on attaches
 // batches on T to the graph of the deployment.
 func (g *Regrouped) Changed(p Predictor, on func(*Set) *Set, classes []int32) float64 {
-	usual := make([]int32, len(g.order))
-	for k, at := range g.order {
-		usual[k] = classes[at]
-	}
-	return 100 - Equal(Run(p, on(g.set)).Class, usual)
+	return 100 - Equal(Run(p, on(g.set)).Class, graph.Pick(classes, g.order))
 }

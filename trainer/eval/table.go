@@ -245,66 +245,71 @@ func WriteMarkdown(w io.Writer, results []Result) error {
 // and lists have blanks between their values.
 func WriteCSV(w io.Writer, results []Result) error {
 	out := csv.NewWriter(w)
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	head := []string{"method", "model", "setting", "shared_m", "attachment", "batch", "calibration", "own",
-		"synthetic_nodes", "ratio", "seeds"}
-	spreads := []string{"accuracy", "macro_f1", "agreement", "changed_by_batching", "ece", "ece_before"}
-	for _, s := range spreads {
-		head = append(head, s+"_mean", s+"_std")
+	first := &Result{}
+	if len(results) > 0 {
+		first = &results[0]
 	}
-	head = append(head, "weight_decay", "weight_decays", "ms_per_batch", "ms_per_batch_kept",
-		"ms_per_batch_neighbourhood",
-		"propagation_ms_per_batch", "inference_bytes", "held_bytes", "stored_bytes", "kept_bytes", "train_seconds",
-		"gain", "loss", "p")
-	numbers := len(results) > 0 && results[0].Numbers != nil
-	labels := len(results) > 0 && results[0].Labels != nil
-	if numbers {
-		head = append(head, "r2_mean", "r2_std", "covered_mean", "covered_std", "mae")
-	}
-	if labels {
-		head = append(head, "micro_f1_mean", "micro_f1_std", "label_macro_f1_mean", "label_macro_f1_std", "map_mean",
-			"map_std")
-	}
-	links := len(results) > 0 && results[0].Links != nil
-	for _, name := range linkScores {
-		if links {
-			head = append(head, name[1]+"_mean", name[1]+"_std")
-		}
-	}
-	if err := out.Write(head); err != nil {
-		return err
-	}
-	for _, r := range results {
-		record := []string{r.Method, r.Model, r.Setting, strconv.FormatBool(r.SharedM), r.Attachment, r.Batch,
-			r.Calibration, strconv.FormatBool(r.Own),
-			strconv.Itoa(r.SyntheticNodes), number(r.Ratio), strings.Trim(fmt.Sprint(r.Seeds), "[]")}
-		for _, s := range []Spread{r.Accuracy, r.MacroF1, r.Agreement, r.ChangedByBatching, r.ECE, r.ECEBefore} {
-			record = append(record, number(s.Mean), number(s.Std))
-		}
-		record = append(record, number(r.WeightDecay), strings.Trim(fmt.Sprint(r.WeightDecays), "[]"),
-			number(r.MsPerBatch),
-			number(r.MsPerBatchKept), number(r.MsPerBatchNear), number(r.PropagationMs),
-			strconv.FormatInt(r.InferenceBytes, 10), strconv.FormatInt(r.HeldBytes, 10),
-			strconv.FormatInt(r.StoredBytes, 10), strconv.FormatInt(r.KeptBytes, 10), number(r.TrainSeconds))
-		record = append(record, r.VersusWhole.record()...)
-		if n := r.Numbers; numbers {
-			record = append(record, number(n.R2.Mean), number(n.R2.Std), number(n.Covered.Mean), number(n.Covered.Std),
-				n.Errors())
-		}
-		if l := r.Labels; labels {
-			for _, s := range []Spread{l.MicroF1, l.MacroF1, l.MAP} {
-				record = append(record, number(s.Mean), number(s.Std))
-			}
-		}
-		if links {
-			for _, s := range r.Links.spreads() {
-				record = append(record, number(s.Mean), number(s.Std))
-			}
-		}
-		if err := out.Write(record); err != nil {
-			return err
-		}
+	head, _ := csvRecord(first)
+	_ = out.Write(head) // Error tells
+	for k := range results {
+		_, record := csvRecord(&results[k])
+		_ = out.Write(record)
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// csvRecord returns the names and the values of a row.
+func csvRecord(r *Result) (names, values []string) {
+	put := func(name string, value any) {
+		if v, ok := value.(float64); ok {
+			value = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		names, values = append(names, name), append(values, fmt.Sprint(value))
+	}
+	putSpreads := func(of []*Spread, names ...string) {
+		for k, name := range names {
+			put(name+"_mean", of[k].Mean)
+			put(name+"_std", of[k].Std)
+		}
+	}
+	put("method", r.Method)
+	put("model", r.Model)
+	put("setting", r.Setting)
+	put("shared_m", r.SharedM)
+	put("attachment", r.Attachment)
+	put("batch", r.Batch)
+	put("calibration", r.Calibration)
+	put("own", r.Own)
+	put("synthetic_nodes", r.SyntheticNodes)
+	put("ratio", r.Ratio)
+	put("seeds", strings.Trim(fmt.Sprint(r.Seeds), "[]"))
+	putSpreads(r.spreads(), "accuracy", "macro_f1", "agreement", "changed_by_batching", "ece", "ece_before")
+	put("weight_decay", r.WeightDecay)
+	put("weight_decays", strings.Trim(fmt.Sprint(r.WeightDecays), "[]"))
+	put("ms_per_batch", r.MsPerBatch)
+	put("ms_per_batch_kept", r.MsPerBatchKept)
+	put("ms_per_batch_neighbourhood", r.MsPerBatchNear)
+	put("propagation_ms_per_batch", r.PropagationMs)
+	put("inference_bytes", r.InferenceBytes)
+	put("held_bytes", r.HeldBytes)
+	put("stored_bytes", r.StoredBytes)
+	put("kept_bytes", r.KeptBytes)
+	put("train_seconds", r.TrainSeconds)
+	for k, value := range r.VersusWhole.record() {
+		put([]string{"gain", "loss", "p"}[k], value)
+	}
+	if n := r.Numbers; n != nil {
+		putSpreads(n.spreads(), "r2", "covered")
+		put("mae", n.Errors())
+	}
+	if l := r.Labels; l != nil {
+		putSpreads(l.spreads(), "micro_f1", "label_macro_f1", "map")
+	}
+	if l := r.Links; l != nil {
+		for k, name := range linkScores {
+			putSpreads(l.spreads()[k:], name[1])
+		}
+	}
+	return names, values
 }

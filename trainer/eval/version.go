@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rivulet/dataset"
+	"rivulet/graph"
 	"rivulet/infer/attach"
 )
 
@@ -61,7 +62,7 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 		}
 		b := &attach.Batch{X: d.X.Take(batch)}
 		v.Attach(b, neighbours, weights)
-		s.Batches, s.Labels = append(s.Batches, b), append(s.Labels, LabelsOf(d, batch))
+		s.Batches, s.Labels = append(s.Batches, b), append(s.Labels, graph.Pick(d.Labels, batch))
 		if d.Targets != nil {
 			s.Targets = append(s.Targets, d.Targets.Take(batch))
 		}

@@ -5,6 +5,7 @@ package expert
 
 import (
 	"math"
+	"slices"
 
 	"rivulet/artifact"
 	"rivulet/graph"
@@ -122,6 +123,7 @@ func (s *Support) judge(logits *graph.Dense, nodes []int) *trial {
 			}
 		}
 	}
+	most := func(counts []int) int { return slices.Index(counts, slices.Max(counts)) } // the first among equals
 	k.best = most(k.right)
 	chosen := [2]int{most(halves[1]), most(halves[0])}
 	for at := range nodes {
@@ -133,15 +135,4 @@ func (s *Support) judge(logits *graph.Dense, nodes []int) *trial {
 		}
 	}
 	return k
-}
-
-// most returns the place of the largest number, the first among equals.
-func most(counts []int) int {
-	best := 0
-	for k, n := range counts {
-		if n > counts[best] {
-			best = k
-		}
-	}
-	return best
 }

@@ -24,7 +24,7 @@ func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.De
 	for range passes {
 		v = orthonormal(adjoint(forward(v)))
 	}
-	vectors, squares := gramEigen(forward(v)) // Rayleigh-Ritz
+	vectors, squares := GramEigen(forward(v)) // Rayleigh-Ritz
 	p := min(keep, v.Cols)
 	for _, s := range squares[:p] {
 		values = append(values, math.Sqrt(max(0, s)))
@@ -32,19 +32,24 @@ func Principal(forward, adjoint func(*graph.Dense) *graph.Dense, start *graph.De
 	return times(v, vectors, p), values
 }
 
-// gramEigen returns the eigenvectors and eigenvalues of YᵀY, largest first.
-func gramEigen(y *graph.Dense) (vectors *mat.Dense, values []float64) {
-	n := y.Cols
-	wide := mat.NewDense(y.Rows, n, nil)
+// GramEigen returns the eigenvectors and eigenvalues of YᵀY, largest first.
+func GramEigen(y *graph.Dense) (vectors *mat.Dense, values []float64) {
+	wide := mat.NewDense(y.Rows, y.Cols, nil)
 	for k, v := range y.Data {
 		wide.RawMatrix().Data[k] = float64(v)
 	}
 	var gram mat.SymDense
 	gram.SymOuterK(1, wide.T())
+	return Eigen(&gram)
+}
+
+// Eigen returns the eigenvectors and eigenvalues of a symmetric matrix, largest first.
+func Eigen(m *mat.SymDense) (vectors *mat.Dense, values []float64) {
 	var eigen mat.EigenSym
-	if !eigen.Factorize(&gram, true) {
-		panic("features: the eigenvalues of a Gram matrix did not converge") // not for finite features
+	if !eigen.Factorize(m, true) {
+		panic("features: the eigenvalues of a symmetric matrix did not converge") // not for finite features
 	}
+	n := m.SymmetricDim()
 	var ascending mat.Dense
 	eigen.VectorsTo(&ascending)
 	values, vectors = make([]float64, n), mat.NewDense(n, n, nil)
@@ -60,7 +65,7 @@ func gramEigen(y *graph.Dense) (vectors *mat.Dense, values []float64) {
 // orthonormal spans the columns of y by orthonormal ones, without directions that are only rounding, but at least
 // one.
 func orthonormal(y *graph.Dense) *graph.Dense {
-	vectors, values := gramEigen(y)
+	vectors, values := GramEigen(y)
 	rank := 0
 	for rank < len(values) && (rank == 0 || values[rank] > rankTolerance*values[0]) {
 		by := 1 / math.Sqrt(max(values[rank], math.SmallestNonzeroFloat32))

@@ -9,6 +9,7 @@ import (
 	"rivulet/infer/architecture"
 	"rivulet/trainer/features"
 	"rivulet/trainer/product"
+	"rivulet/trainer/sample"
 )
 
 // Shape holds the choices of a model that do not follow from the data.
@@ -131,24 +132,18 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []
 		p.Self = NewInputs(x)
 		return p
 	}
-	labelled := []int32{}
-	for i, y := range labels {
-		if y >= 0 {
-			labelled = append(labelled, int32(i))
-		}
-	}
-	hidden := labelled // nodes whose first hidden layer is read
+	hidden := sample.Labelled(labels) // nodes whose first hidden layer is read
 	for range max(s.Layers, arch.Fewest) - 1 {
 		hidden = reached(op, hidden)
 	}
 	if len(hidden) < adj.Rows {
-		p.Hop = op.Submatrix(hidden, index(hidden, adj.Rows), len(hidden))
-		p.Labels, p.nodes = take(labels, hidden), hidden
+		p.Hop = op.Submatrix(hidden, graph.Places(hidden, adj.Rows), len(hidden))
+		p.Labels, p.nodes = graph.Pick(labels, hidden), hidden
 		read := reached(op, hidden) // nodes whose features are read
 		x = &features.FactoredFeatures{Raw: x.Raw.Take(read), Factor: x.Factor, Offset: x.Offset}
 		all := NewInputs(x)
-		p.Propagated = all.Through(op.Submatrix(hidden, index(read, adj.Rows), len(read)))
-		p.Self = all.Through(selection(hidden, index(read, adj.Rows), len(read)))
+		p.Propagated = all.Through(op.Submatrix(hidden, graph.Places(read, adj.Rows), len(read)))
+		p.Self = all.Through(selection(hidden, graph.Places(read, adj.Rows), len(read)))
 		return p
 	}
 	all := NewInputs(x)
@@ -215,26 +210,6 @@ func reached(op *graph.CSR, nodes []int32) []int32 {
 		if yes {
 			out = append(out, int32(i))
 		}
-	}
-	return out
-}
-
-// index is the place of each of n nodes in a list, −1 where it is not there.
-func index(nodes []int32, n int) []int32 {
-	out := make([]int32, n)
-	for i := range out {
-		out[i] = -1
-	}
-	for k, i := range nodes {
-		out[i] = int32(k)
-	}
-	return out
-}
-
-func take(values, nodes []int32) []int32 {
-	out := make([]int32, len(nodes))
-	for k, i := range nodes {
-		out[k] = values[i]
 	}
 	return out
 }

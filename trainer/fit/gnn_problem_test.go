@@ -225,8 +225,8 @@ func TestSection3NetworkIsTheJointModel(t *testing.T) {
 					rest[i] = int32(i)
 				}
 				last := convert.Pattern(adj).Take([]int32{int32(n - 1)})
-				last = last.Submatrix([]int32{0}, index(rest, n), n-1)
-				on := convert.Pattern(adj).Submatrix(rest, index(rest, n), n-1)
+				last = last.Submatrix([]int32{0}, graph.Places(rest, n), n-1)
+				on := convert.Pattern(adj).Submatrix(rest, graph.Places(rest, n), n-1)
 				batch := &attach.Batch{X: raw.Take([]int32{int32(n - 1)}), R: last, Known: []int32{int32(last.NNZ())}}
 				got := net.model(true).Joint(on, pre.Raw(raw.Take(rest)), pre).Logits(batch)
 				want := &graph.Dense{Rows: 1, Cols: 3, Data: logits.Row(n - 1)}

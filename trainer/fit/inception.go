@@ -7,6 +7,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/trainer/features"
+	"rivulet/trainer/sample"
 )
 
 // inception are the hops of the features, each of which has weights of its own: F W = [F_0 W_0 | F_1 W_1 | …].
@@ -68,14 +69,9 @@ func (f inception) Adjoint(g *graph.Dense) *graph.Dense {
 // onHops poses the problem of a model that reads hops of the features: the labelled nodes are its rows, which read no
 // other rows.
 func onHops(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []int32, classes int) GNNProblem {
-	var labelled []int32
-	for i, y := range labels {
-		if y >= 0 {
-			labelled = append(labelled, int32(i))
-		}
-	}
+	labelled := sample.Labelled(labels)
 	op, _ := hopOf(s, adj)
-	return GNNProblem{Shape: s, Classes: classes, Labels: take(labels, labelled), nodes: labelled,
+	return GNNProblem{Shape: s, Classes: classes, Labels: graph.Pick(labels, labelled), nodes: labelled,
 		Hop: noHop(len(labelled)), Self: newInception(op, s.Hops, x, labelled)}
 }
 

@@ -54,19 +54,13 @@ func (p Problem) Sample(n int, rng *rand.Rand) (Problem, bool) {
 		rows[k] = int32(i)
 	}
 	slices.Sort(rows)
-	out := Problem{Design: Explicit{X: design.X.Take(rows)}, Labels: make([]int32, n), Classes: p.Classes,
+	out := Problem{Design: Explicit{X: design.X.Take(rows)}, Labels: graph.Pick(p.Labels, rows), Classes: p.Classes,
 		Report: p.Report}
 	if p.Weights != nil {
-		out.Weights = make([]float32, n)
+		out.Weights = graph.Pick(p.Weights, rows)
 	}
 	if p.Targets != nil {
 		out.Targets, out.Task = p.Targets.Take(rows), p.Task
-	}
-	for k, i := range rows {
-		out.Labels[k] = p.Labels[i]
-		if p.Weights != nil {
-			out.Weights[k] = p.Weights[i]
-		}
 	}
 	return out, true
 }

@@ -3,10 +3,9 @@ package fit
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"rivulet/graph"
 	"rivulet/graph/gemm"
+	"rivulet/trainer/features"
 )
 
 // Spread is the covariance of T's labelled rows around the means of their clusters, of all clusters together: Σ = VᵀV +
@@ -249,27 +248,12 @@ func span(y *graph.Dense) (basis, by *graph.Dense) {
 
 // eigen returns the eigenvalues of yᵀy, the largest first, and the eigenvectors as columns.
 func eigen(y *graph.Dense) (values []float64, vectors *graph.Dense) {
-	n := y.Cols
-	wide := mat.NewDense(y.Rows, n, nil)
-	for i := range y.Rows {
-		for k, v := range y.Row(i) {
-			wide.Set(i, k, float64(v))
-		}
-	}
-	var gram mat.SymDense
-	gram.SymOuterK(1, wide.T())
-	var of mat.EigenSym
-	if !of.Factorize(&gram, true) {
-		panic("fit: the eigenvalues of a symmetric matrix did not converge")
-	}
-	ascending := of.Values(nil)
-	var columns mat.Dense
-	of.VectorsTo(&columns)
-	vectors = graph.NewDense(n, n)
-	for k := range n {
-		values = append(values, max(0, ascending[n-1-k]))
-		for i := range n {
-			vectors.Row(i)[k] = float32(columns.At(i, n-1-k))
+	columns, values := features.GramEigen(y)
+	vectors = graph.NewDense(y.Cols, y.Cols)
+	for k := range values {
+		values[k] = max(0, values[k])
+		for i := range vectors.Rows {
+			vectors.Row(i)[k] = float32(columns.At(i, k))
 		}
 	}
 	return values, vectors

@@ -210,32 +210,17 @@ func (c *subgraphChoice) bring(ctx context.Context) (*dataset.Original, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, place := make([]int32, len(rows)), make([]int32, len(rows))
-	for k := range order {
-		order[k] = int32(k)
-	}
+	order := graph.Indices(len(rows))
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(rows[a], rows[b]), cmp.Compare(a, b)) })
-	for k, i := range order {
-		place[i] = int32(k)
-	}
-	out.Adj = adj.Submatrix(order, place, len(order))
+	out.Adj = adj.Submatrix(order, graph.Places(order, len(order)), len(order))
 	for k := range order {
 		cols, _ := out.Adj.Row(k)
 		slices.Sort(cols)
 	}
 	out.X = stackedFeatures(parts).Take(order)
-	out.IDs, out.Labels = permuted(out.IDs, order), permuted(out.Labels, order)
-	c.part, c.degrees = permuted(numbers, order), permuted(degrees, order)
+	out.IDs, out.Labels = graph.Pick(out.IDs, order), graph.Pick(out.Labels, order)
+	c.part, c.degrees = graph.Pick(numbers, order), graph.Pick(degrees, order)
 	return out, nil
-}
-
-// permuted returns values in an order.
-func permuted[T any](values []T, order []int32) []T {
-	out := make([]T, len(order))
-	for k, i := range order {
-		out[k] = values[i]
-	}
-	return out
 }
 
 // eachBrought brings the marked nodes, block by block.

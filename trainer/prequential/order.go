@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rivulet/dataset"
+	"rivulet/graph"
 )
 
 // Names of the orders in which nodes arrive.
@@ -37,10 +38,7 @@ func walk(d *dataset.Dataset, rng *rand.Rand) []int32 {
 
 // byTime returns all nodes in the order of their times; nodes of one time keep their order.
 func byTime(times []float64) []int32 {
-	order := make([]int32, len(times))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := graph.Indices(len(times))
 	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(times[i], times[j]) })
 	return order
 }

@@ -40,12 +40,3 @@ func Labelled(labels []int32) (nodes []int32) {
 	}
 	return nodes
 }
-
-// Take returns the values of some nodes.
-func Take[I int | int32](values []int32, nodes []I) []int32 {
-	out := make([]int32, len(nodes))
-	for k, i := range nodes {
-		out[k] = values[i]
-	}
-	return out
-}

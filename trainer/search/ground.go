@@ -39,9 +39,7 @@ func (g *Ground) Sample(nodes, index []int32, adj *graph.CSR, raw graph.Features
 	if g.Targets != nil {
 		out.Targets = g.Targets.Take(nodes)
 	}
-	for _, i := range nodes {
-		out.Labels = append(out.Labels, g.Labels[i])
-	}
+	out.Labels = graph.Pick(g.Labels, nodes)
 	for _, b := range g.Judges.Batches {
 		out.Judges.Batches = append(out.Judges.Batches, attachedTo(b, index, len(nodes)))
 	}
@@ -50,10 +48,7 @@ func (g *Ground) Sample(nodes, index []int32, adj *graph.CSR, raw graph.Features
 
 // attachedTo returns a batch on T with the edges to the nodes that index numbers, attached to these.
 func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
-	all := make([]int32, b.R.Rows)
-	for i := range all {
-		all[i] = int32(i)
-	}
+	all := graph.Indices(b.R.Rows)
 	if b.R.Cols > len(index) { // edges have relations
 		return &attach.Batch{X: b.X, R: b.R.CutRelations(all, index, nodes), Known: b.Known}
 	}

@@ -2,6 +2,8 @@ package pipe
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -87,12 +89,9 @@ func (r *run) reduce() error {
 		if err := r.function.Reduce(first.Key, g, r.out); err != nil {
 			return err
 		}
-		for { // records that the function left unread
-			if _, err := g.Next(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return err
-			}
+		unread := func(stage.Record) error { return nil } // records that the function left
+		if err := stage.Each(g, unread); err != nil {
+			return err
 		}
 	}
 }
@@ -119,18 +118,7 @@ func (g *group) Next() (stage.Record, error) {
 // copy writes the records of files as they are.
 func (r *run) copy() error {
 	return r.eachFile(func(records stage.Records) error {
-		for {
-			record, err := records.Next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err == nil {
-				err = r.out.Emit(0, record)
-			}
-			if err != nil {
-				return err
-			}
-		}
+		return stage.Each(records, func(record stage.Record) error { return r.out.Emit(0, record) })
 	})
 }
 
@@ -176,4 +164,42 @@ func (s *recordFile) Next() (stage.Record, error) {
 		s.of.count++
 	}
 	return record, err
+}
+
+// Job is a worker's task, as the JSON of a file that is sent along with it.
+type Job struct {
+	Stage   string            `json:"stage,omitempty"` // empty: the records of Files become output 0 as they are
+	Options json.RawMessage   `json:"options,omitempty"`
+	Sides   map[string]string `json:"sides,omitempty"` // file by side
+	Outputs int               `json:"outputs"`
+	Map     bool              `json:"map,omitempty"`
+	Files   []string          `json:"files,omitempty"` // of records in their wire form
+}
+
+// ReadJob reads a job's file. Files that it names are in the same directory.
+func ReadJob(file string) (Job, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Job{}, err
+	}
+	var j Job
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&j); err != nil {
+		return Job{}, fmt.Errorf("job %s is not of this worker's build: %w", filepath.Base(file), err)
+	}
+	return j, nil
+}
+
+// function makes the stage's function.
+func (j Job) function(dir string, registry stage.Registry) (stage.Function, error) {
+	spec := stage.Spec{Name: j.Stage, Options: j.Options, Outputs: j.Outputs, Map: j.Map, Sides: stage.Sides{}}
+	for side, name := range j.Sides {
+		content, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
+		if err != nil {
+			return nil, fmt.Errorf("side %s: %w", side, err)
+		}
+		spec.Sides[side] = content
+	}
+	return registry.New(spec)
 }

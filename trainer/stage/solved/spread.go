@@ -128,26 +128,10 @@ func (f *seeds) logits(p map[int32][]byte) ([]*graph.Dense, error) {
 	return out, nil
 }
 
-// spreadSender sends V/√D. Inputs: 1 the state, 2 degrees.
-type spreadSender struct{ propagationStage }
-
+// newSpread sends V/√D.
 func newSpread(o SpreadOptions, _ stage.Sides) (stage.Function, error) {
 	f, err := newSpreading(o)
-	return scatter{&spreadSender{f}}, err
-}
-
-func (s *spreadSender) scales() []stage.Scale { return s.hop }
-
-func (s *spreadSender) vectors(in stage.Records) (*stage.Vectors, error) {
-	p, err := stage.Payloads(in, 3)
-	if err != nil {
-		return nil, err
-	}
-	state, d, err := stateOf(s.hops, 0, p[1], p[2])
-	if err != nil {
-		return nil, err
-	}
-	return integers(s.hops.Send(0, state, d.sums), s.hop)
+	return scatter{&stateSender{f.hops, 0, f.hop}}, err
 }
 
 // spreadGather takes the state of a block to the next hop. Inputs: 0 messages, 1 the state, 2 degrees, 3 places.
@@ -173,24 +157,9 @@ func (f *spreadGather) Gather(key int64, in stage.Records) (stage.BlockSums, err
 	if err != nil {
 		return nil, err
 	}
-	return &spreadSums{newFeatureSums(f.hop, key, len(d.of)), f, state, d, places}, nil
-}
-
-type spreadSums struct {
-	*featureSums
-	f       *spreadGather
-	state   *infer.State
-	degrees *degrees
-	places  []int32
-}
-
-// Bytes implements [stage.BlockSums].
-func (g *spreadSums) Bytes() int64 {
-	return g.featureSums.Bytes() + int64((4*g.f.hops.Columns(0)+16)*g.rows)
-}
-
-// End implements [stage.BlockSums].
-func (g *spreadSums) End(out stage.Output) error {
-	state, u := g.f.hops.Step(0, g.state, g.values(), g.degrees.sums)
-	return g.f.emit(g.key, state, u, g.places, out)
+	return &stateSums{newFeatureSums(f.hop, key, len(d.of)), 4*f.hops.Columns(0) + 16,
+		func(sums *graph.Dense, out stage.Output) error {
+			state, u := f.hops.Step(0, state, sums, d.sums)
+			return f.emit(key, state, u, places, out)
+		}}, nil
 }

@@ -151,27 +151,31 @@ func (f *enter) Reduce(key int64, in stage.Records, out stage.Output) error {
 	return f.emit(key, 0, state, part, d, out)
 }
 
-// stepSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1
+// stateSender sends the messages of a hop: the first columns of a node's state, as the operator scales them. Inputs: 1
 // the state, 2 degrees.
-type stepSender struct{ recurrenceStage }
+type stateSender struct {
+	hops  *infer.Recurrence
+	hop   int
+	scale []stage.Scale
+}
 
 func newStep(o WalkOptions, sides stage.Sides) (stage.Function, error) {
 	f, err := newReceiving(o, sides)
-	return scatter{&stepSender{f}}, err
+	return scatter{&stateSender{f.hops, f.Hop, f.scale}}, err
 }
 
-func (s *stepSender) scales() []stage.Scale { return s.scale }
+func (s *stateSender) scales() []stage.Scale { return s.scale }
 
-func (s *stepSender) vectors(in stage.Records) (*stage.Vectors, error) {
+func (s *stateSender) vectors(in stage.Records) (*stage.Vectors, error) {
 	p, err := stage.Payloads(in, 3)
 	if err != nil {
 		return nil, err
 	}
-	state, d, err := stateOf(s.hops, s.Hop, p[1], p[2])
+	state, d, err := stateOf(s.hops, s.hop, p[1], p[2])
 	if err != nil {
 		return nil, err
 	}
-	return integers(s.hops.Send(s.Hop, state, d.sums), s.scale)
+	return integers(s.hops.Send(s.hop, state, d.sums), s.scale)
 }
 
 // integers are the rows of a matrix in integers of the scales of its columns.
@@ -228,28 +232,27 @@ func (f *take) Gather(key int64, in stage.Records) (stage.BlockSums, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &takeSums{newFeatureSums(f.scale, key, len(d.of)), f, state, d}, nil
+	// The sums, the state, and the next state.
+	return &stateSums{newFeatureSums(f.scale, key, len(d.of)), 12*f.hops.Columns(f.Hop) + 16,
+		func(sums *graph.Dense, out stage.Output) error {
+			if f.Hop+1 == f.hops.Len() {
+				logits := f.hops.Close(state, sums, d.sums)
+				return out.Emit(OutState, stage.Record{Key: key, Payload: wire.AppendDense(nil, logits)})
+			}
+			state, part := f.hops.Step(f.Hop, state, sums, d.sums)
+			return f.emit(key, f.Hop+1, state, part, d, out)
+		}}, nil
 }
 
-type takeSums struct {
+// stateSums are the sums by which the states of a block come to the next hop: end makes and writes them.
+type stateSums struct {
 	*featureSums
-	f       *take
-	state   *infer.State
-	degrees *degrees
+	perRow int // bytes beside the sums
+	end    func(sums *graph.Dense, out stage.Output) error
 }
 
-// Bytes implements [stage.BlockSums]: the sums, the state, and the next state.
-func (g *takeSums) Bytes() int64 {
-	return g.featureSums.Bytes() + int64((12*g.f.hops.Columns(g.f.Hop)+16)*g.rows)
-}
+// Bytes implements [stage.BlockSums].
+func (g *stateSums) Bytes() int64 { return g.featureSums.Bytes() + int64(g.perRow*g.rows) }
 
 // End implements [stage.BlockSums].
-func (g *takeSums) End(out stage.Output) error {
-	hop, hops := g.f.Hop, g.f.hops
-	if hop+1 == hops.Len() {
-		logits := hops.Close(g.state, g.values(), g.degrees.sums)
-		return out.Emit(OutState, stage.Record{Key: g.key, Payload: wire.AppendDense(nil, logits)})
-	}
-	state, part := hops.Step(hop, g.state, g.values(), g.degrees.sums)
-	return g.f.emit(g.key, hop+1, state, part, g.degrees, out)
-}
+func (g *stateSums) End(out stage.Output) error { return g.end(g.values(), out) }
