@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 
 	"rivulet/dataset/table"
@@ -31,10 +32,7 @@ func (d *Dataset) SaveTables(dir, ext string, nodes, edges func(io.Writer) error
 
 // NodeRows yields the nodes as rows of a table. A row's features are valid until the next.
 func (d *Dataset) NodeRows() iter.Seq[table.Node] {
-	split := make([]string, d.Nodes())
-	for i := range split {
-		split[i] = "none"
-	}
+	split := slices.Repeat([]string{"none"}, d.Nodes())
 	for role, nodes := range map[string][]int32{"train": d.Train, "val": d.Validation, "test": d.Test,
 		"unlabelled": d.Unlabelled} {
 		for _, i := range nodes {

@@ -56,6 +56,14 @@ func NewCSR(r, c int, entries []Edge) *CSR {
 // NNZ returns the number of stored entries.
 func (m *CSR) NNZ() int { return len(m.ColIdx) }
 
+// Values returns the values of all entries, the ones of a pattern in memory of their own.
+func (m *CSR) Values() []float32 {
+	if m.Val == nil {
+		return slices.Repeat([]float32{1}, m.NNZ())
+	}
+	return m.Val
+}
+
 // Clone returns a copy with memory of its own.
 func (m *CSR) Clone() *CSR {
 	return &CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: slices.Clone(m.RowPtr), ColIdx: slices.Clone(m.ColIdx),

@@ -168,10 +168,7 @@ func (j *jointGraph) joinSparse(r *graph.CSR) {
 
 // meet finds the near nodes and puts R on them; values are not scaled yet.
 func (j *jointGraph) meet(r *graph.CSR) {
-	j.pos = make([]int32, r.Cols)
-	for i := range j.pos {
-		j.pos[i] = -1
-	}
+	j.pos = slices.Repeat([]int32{-1}, r.Cols)
 	j.rn = &graph.CSR{Rows: r.Rows, RowPtr: r.RowPtr, ColIdx: make([]int32, len(r.ColIdx)), Val: r.Val}
 	for p, c := range r.ColIdx {
 		if j.pos[c] < 0 {

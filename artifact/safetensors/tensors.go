@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"rivulet/graph"
 )
@@ -45,10 +44,7 @@ func Dense(name, about string, m *graph.Dense) Tensor {
 
 // CSR returns indptr, indices and data of m under a prefix; a pattern gets ones.
 func CSR(prefix, what string, m *graph.CSR) []Tensor {
-	values := m.Val
-	if values == nil {
-		values = slices.Repeat([]float32{1}, m.NNZ())
-	}
+	values := m.Values()
 	return []Tensor{
 		Int64s(prefix+"indptr", "row pointers of "+what, m.RowPtr),
 		Int32s(prefix+"indices", "columns of "+what, m.ColIdx),

@@ -50,13 +50,7 @@ func Write(w io.Writer, values any, shape ...int) error {
 
 // WriteCSR writes a matrix for scipy.sparse.load_npz; SciPy brings indices and indptr to one integer type by itself.
 func WriteCSR(w io.Writer, m *graph.CSR) error {
-	values := m.Val
-	if values == nil {
-		values = make([]float32, m.NNZ())
-		for k := range values {
-			values[k] = 1
-		}
-	}
+	values := m.Values()
 	indptr := make([]int64, len(m.RowPtr))
 	for k, v := range m.RowPtr {
 		indptr[k] = int64(v)

@@ -61,12 +61,9 @@ type PropagatedDesign struct {
 // Design returns pre(X) by its products, propagated by operators P_1 … P_k from the first to the last.
 func (f *FactoredFeatures) Design(hops ...*graph.CSR) *PropagatedDesign {
 	p := &PropagatedDesign{raw: Explicit{f.Raw.Dense}, factor: f.Factor, offset: f.Offset,
-		ones: make([]float32, f.Raw.Rows())}
+		ones: slices.Repeat([]float32{1}, f.Raw.Rows())}
 	if x := f.Raw.Sparse; x != nil {
 		p.raw = Sparse{x, sync.OnceValue(x.Transpose)}
-	}
-	for i := range p.ones {
-		p.ones[i] = 1
 	}
 	for _, hop := range hops {
 		p = p.Through(hop)

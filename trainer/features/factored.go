@@ -2,6 +2,7 @@ package features
 
 import (
 	"math"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
@@ -78,13 +79,7 @@ func mapRows(x graph.Features, scale func(row []float32)) graph.Features {
 		return graph.Features{Dense: out}
 	}
 	s := x.Sparse
-	out := &graph.CSR{Rows: s.Rows, Cols: s.Cols, RowPtr: s.RowPtr, ColIdx: s.ColIdx, Val: make([]float32, s.NNZ())}
-	copy(out.Val, s.Val)
-	if s.Val == nil {
-		for k := range out.Val {
-			out.Val[k] = 1
-		}
-	}
+	out := &graph.CSR{Rows: s.Rows, Cols: s.Cols, RowPtr: s.RowPtr, ColIdx: s.ColIdx, Val: slices.Clone(s.Values())}
 	for i := range s.Rows {
 		scale(out.Val[s.RowPtr[i]:s.RowPtr[i+1]])
 	}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"slices"
 
 	"rivulet/graph"
 	"rivulet/graph/gemm"
@@ -162,10 +163,7 @@ func (e *deviations) squares() []float32 {
 // directions that they share: a node far from its mean in one input is so in the others. Each input counts by its own
 // variance. There are no random numbers in it.
 func Spreads(inputs []Input, of []int32, rank int) []*Spread {
-	e := &deviations{inputs: inputs, scales: make([]float32, len(inputs)), of: of}
-	for k := range e.scales {
-		e.scales[k] = 1
-	}
+	e := &deviations{inputs: inputs, scales: slices.Repeat([]float32{1}, len(inputs)), of: of}
 	squares := e.squares()
 	at := 0
 	if len(inputs) > 1 {
