@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Build builds all programs of this module into a directory, with further flags of go build.
+// Build builds all programs, without tables for debuggers, into a directory, with further flags of go build.
 func Build(ctx context.Context, dir string, flags ...string) error {
-	_, err := Output(ctx, nil, "go", slices.Concat([]string{"build"}, flags,
+	_, err := Output(ctx, nil, "go", slices.Concat([]string{"build", "-ldflags=-s -w"}, flags,
 		[]string{"-o", dir + string(filepath.Separator), "rivulet/cmd/..."})...)
 	return err
 }

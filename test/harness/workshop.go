@@ -36,8 +36,8 @@ func (w Workshop) Train(ctx context.Context, seeds ...string) error {
 	_, err := w.Output(ctx, nil, "rivulet", "generate", "--preset", "small", "--out", w.Path("data"))
 	for _, seed := range seeds {
 		if err == nil {
-			_, err = w.Output(ctx, nil, "trainer", "train", "--costs=false", "--data", w.Path("data"), "--out",
-				w.Path("artifact-"+seed), "--seed", seed)
+			_, err = w.Output(ctx, nil, "trainer", "train", "--costs=false", "--own", "never", "--weight-decays", "1e-4",
+				"--data", w.Path("data"), "--out", w.Path("artifact-"+seed), "--seed", seed)
 		}
 	}
 	return err
