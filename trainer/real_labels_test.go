@@ -31,9 +31,7 @@ func classesOf(t *testing.T, name string, nodes int) []int32 {
 // within half a point over five seeds, of gcn over two within a point, on the smaller graph. Of edges with weights both
 // are within a point.
 func TestLabelsOnRealGraphs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds of training; left out with -short")
-	}
+	nightly(t)
 	for _, set := range explainedSets[:2] {
 		d := realSet(t, set.name)
 		d = neighbouring(d, classesOf(t, set.name, d.Nodes()))
@@ -42,7 +40,7 @@ func TestLabelsOnRealGraphs(t *testing.T) {
 			seeds uint64
 			most  float64
 		}{"sgc": {realSeeds(5), 0.5}, "gcn": {realSeeds(2), 1}} {
-			if model == "gcn" && (set.name != "cora" || c.seeds == 1) {
+			if model == "gcn" && set.name != "cora" {
 				continue // a minute of training
 			}
 			withWeights(d, func(d *dataset.Dataset, weights string) {
