@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,18 +40,17 @@ func tiny(t *testing.T) *dataset.Dataset {
 	return d
 }
 
-var once sync.Once
 var shared *artifact.Bundle
 
-// ready returns an artifact of tiny. Tests share it.
+// ready returns an artifact of tiny, which tests share.
 func ready(t *testing.T) *artifact.Bundle {
 	t.Helper()
-	once.Do(func() {
+	if shared == nil {
 		outcome, err := trainer.Train(t.Context(), tiny(t), options(config.ModeNode).Train, time.Now(), trainer.Silent{})
 		expect.OK(t, err)
 		expect.OK(t, outcome.Bundle.Seal())
 		shared = outcome.Bundle
-	})
+	}
 	return shared
 }
 
