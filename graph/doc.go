@@ -37,6 +37,7 @@
 //	exp.go                         exponentials and a logarithm; exp_amd64.go, exp_other.go
 //	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
 //	normalise.go                   degree normalisation
+//	places.go                      values by their places in a list
 //	bins.go                        bins of edges by weight or relation, each with tables of its own
 //	relations.go                   a graph whose edges have types or directions as one matrix [P_1 | … | P_R]
 //	parallel.go                    work on several goroutines
