@@ -345,15 +345,20 @@ func TestBatchesOfAnythingAreReadToTheirEnd(t *testing.T) {
 		sent = append(sent, Record{Key: fmt.Append(nil, i), Value: make([]byte, r.IntN(200)),
 			Headers: []Header{{Key: "h", Value: []byte("v")}}})
 	}
+	var whole [][]byte
+	for _, codec := range codecs {
+		whole = append(whole, written(t, 50, codec, sent...))
+	}
+	next := written(t, 1<<41, 0, Record{})
 	for i := range 4000 {
-		data := written(t, 50, codecs[i%len(codecs)], sent...)
+		data := slices.Clone(whole[i%len(codecs)])
 		for range 1 + r.IntN(4) {
 			data[atAttributes+r.IntN(len(data)-atAttributes)] = byte(r.Uint32())
 		}
 		if i%3 > 0 {
 			signed(data)
 		}
-		got, after := readAll(t, opened(150, data, written(t, 1<<41, 0, Record{})), 50)
+		got, after := readAll(t, opened(150, data, next), 50)
 		last := int64(49)
 		for _, rec := range got {
 			if rec.Position.Offset <= last {
