@@ -44,7 +44,7 @@ func serviceVariables(variables []string) map[string]bool {
 	return found
 }
 
-// isServiceVariable reports whether a variable belongs to one of the Services, or is one of a port by its own form.
+// isServiceVariable reports whether Kubernetes set a variable: for one of the Services, or for a port, by its name.
 func isServiceVariable(name, value string, services map[string]bool) bool {
 	if service, is := strings.CutSuffix(name, "_SERVICE_HOST"); is && services[service] {
 		return true

@@ -2,7 +2,8 @@ package graph
 
 import "rivulet/graph/tile"
 
-// Element by element: the bits of these do not depend on whether vector kernels do leading elements (elements_amd64.s).
+// These functions work element by element. Vector kernels (elements_amd64.s) may do the leading elements, and plain Go
+// the rest: the bits are the same.
 
 // leastElements is how many elements are worth the call of a kernel of elements_amd64.s.
 const leastElements = 16

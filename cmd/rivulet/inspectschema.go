@@ -6,7 +6,7 @@ import (
 	"rivulet/schema"
 )
 
-// describeSchema returns the lines that inspect prints of named features: name and text; none without a schema.
+// describeSchema returns the lines of inspect about named features, each a heading and a text. A nil schema has none.
 func describeSchema(s *schema.Schema) (lines [][2]string) {
 	if s == nil {
 		return nil
