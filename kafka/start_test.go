@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,23 +95,31 @@ func TestANewPartitionDoesNotWaitForTransactions(t *testing.T) {
 	b := newBench(t, 1)
 	b.send("arrivals", "a")
 	b.send("arrivals", "b")
+	var mu sync.Mutex
+	asked := make(map[bool]int) // the most partitions that were asked for, by whether they had to be stable
+	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
+		if r, ok := req.(*wire.Request); ok {
+			if f, ok := r.Request.(*kmsg.OffsetFetchRequest); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[f.RequireStable] = max(asked[f.RequireStable], len(f.Topics[0].Partitions))
+			}
+		}
+	}}
 	latest := func(o *SourceOptions) { o.Start = Latest }
 	first, second := b.together(b.source(latest), b.source(latest))
 	defer first.source.Leave()
 	defer second.source.Leave()
 	expect.OK(t, first.Commit(t.Context(), Offsets{zero: 1}))
-	asked := make(map[bool]int) // the most partitions that were asked for, by whether they had to be stable
-	b.way.transport = before{b.way.transport, func(req kafkago.Request) {
-		if r, ok := req.(*wire.Request); ok {
-			if f, ok := r.Request.(*kmsg.OffsetFetchRequest); ok {
-				asked[f.RequireStable] = max(asked[f.RequireStable], len(f.Topics[0].Partitions))
-			}
-		}
-	}}
+	mu.Lock()
+	clear(asked)
+	mu.Unlock()
 	cursors, err := second.Cursors(t.Context())
 	if err != nil || len(cursors) != 1 || cursors[0].Next() != 0 {
 		t.Errorf("the new partition is not read from its beginning: %d cursors, %v", len(cursors), err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if asked[true] != 1 || asked[false] != 2 {
 		t.Errorf("asked for %d partitions' stable offsets, and for %d partitions' offsets as they are, want 1 and 2",
 			asked[true], asked[false])
