@@ -164,7 +164,8 @@ func (f *fields) ids(offsetsAbout, about string, ids *[]string, n int) {
 	}, func() (err error) { *ids, err = decodeIDs(f.set, n); return err }, nil)
 }
 
-// lists visits n lists of items: items visits those of all lists together, name is the tensor of where each begins.
+// lists visits n lists, which stand one after another in the tensors that items visits. The tensor name has n+1 places:
+// list i is from place i to place i+1.
 func lists[T any](f *fields, name, about string, of *[][]T, n int, items func(all *[]T)) {
 	all := slices.Concat(*of...)
 	items(&all)

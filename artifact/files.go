@@ -112,16 +112,15 @@ func encodeTensorFiles(b *Bundle) (files map[string][]byte, err error) {
 }
 
 // decodeTensorFile reads the named file into its part of b, whose manifest is valid. Only shapes and types are
-// checked here. A file with a name that this build does not know is ignored.
+// checked here. A file with a name that this build does not know is ignored. After an error b may have half a part.
 func decodeTensorFile(b *Bundle, name string, data []byte) (err error) {
-	out := *b // so that b never has half a part
 	switch name {
 	case schemaFile:
-		out.Schema, err = schema.Parse(data)
+		b.Schema, err = schema.Parse(data)
 	case edgeTypesFile:
-		out.Bins, err = decodeEdgeTypes(data)
+		b.Bins, err = decodeEdgeTypes(data)
 	default:
-		files := out.tensorFiles()
+		files := b.tensorFiles()
 		if at := slices.IndexFunc(files, func(f tensorFile) bool { return f.name == name }); at >= 0 {
 			err = decodeFields(data, files[at].fields)
 		}
@@ -129,7 +128,6 @@ func decodeTensorFile(b *Bundle, name string, data []byte) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	*b = out
 	return nil
 }
 

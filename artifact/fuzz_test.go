@@ -91,19 +91,20 @@ func readEverything(t *testing.T, file []byte) {
 	b := &Bundle{Manifest: *m, Models: []Model{{Name: "sgc"}}}
 	m.Models = []ModelInfo{{Name: "sgc"}}
 	b.Manifest = *m
+	whole := map[string]bool{}
 	for _, name := range []string{syntheticFile, mappingFile, growthFile, meansFile, modelFile("sgc")} {
-		_ = decodeTensorFile(b, name, file)
+		whole[name] = decodeTensorFile(b, name, file) == nil
 	}
-	if b.Synthetic.Labels != nil {
+	if whole[syntheticFile] {
 		_ = b.validateSynthetic()
 	}
-	if b.Mapping != nil {
+	if whole[mappingFile] {
 		_ = b.validateMapping()
 	}
-	if b.Growth != nil {
+	if whole[growthFile] {
 		_ = b.validateGrowth()
 	}
-	if b.Means != nil {
+	if whole[meansFile] {
 		_ = b.Means.validate(m.SyntheticNodes, m.Data.Features)
 	}
 }

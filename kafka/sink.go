@@ -113,20 +113,21 @@ type Delivery interface {
 	Refused() []Refusal
 }
 
-// Done is the delivery of records that went elsewhere than to brokers, at a time: there is nothing to commit.
-type Done time.Time
+// LocalDelivery is the delivery of records that stayed in the process. It is the time when they were handed over; there
+// is nothing to commit.
+type LocalDelivery time.Time
 
 // Commit implements [Delivery].
-func (Done) Commit(context.Context) error { return nil }
+func (LocalDelivery) Commit(context.Context) error { return nil }
 
 // Abort implements [Delivery].
-func (Done) Abort(context.Context) error { return nil }
+func (LocalDelivery) Abort(context.Context) error { return nil }
 
 // Published implements [Delivery].
-func (d Done) Published() time.Time { return time.Time(d) }
+func (d LocalDelivery) Published() time.Time { return time.Time(d) }
 
 // Refused implements [Delivery].
-func (Done) Refused() []Refusal { return nil }
+func (LocalDelivery) Refused() []Refusal { return nil }
 
 // Sharer is a delivery that can be committed together with the next one.
 type Sharer interface {

@@ -255,8 +255,7 @@ func newModel(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []s
 
 // choose sets model, attachment and calibration, and returns the model's weights and tables.
 func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error) {
-	name := o.Model
-	name = cmp.Or(name, v.manifest.DefaultModel)
+	name := cmp.Or(o.Model, v.manifest.DefaultModel)
 	at := slices.IndexFunc(v.manifest.Models, func(m artifact.ModelInfo) bool { return m.Name == name })
 	if at < 0 || at >= len(b.Models) {
 		var has []string

@@ -8,7 +8,6 @@ import (
 	"rivulet/infer"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/sample"
 )
 
 // Section 2 of deeper models: on cora, at most 1.5% of the test nodes' predictions frozen on T differ from those of
@@ -26,16 +25,12 @@ func TestSection2DepthOnCora(t *testing.T) {
 		expect.OK(t, err)
 		whole, err := k.fitOriginal(t.Context(), c.model, Silent{})
 		expect.OK(t, err)
-		nodes := k.data.Test
-		if realSeeds(2) == 1 {
-			nodes = sample.Evenly(nodes, 300)
-		}
-		all := k.set(nodes, NodeBatch)
+		all := k.test()[NodeBatch]
 		onT := whole.Model.Tables(k.original.Adj, k.inputs)
 		frozen := eval.Run(eval.Plain(whole.Model.Frozen(onT, k.pre)), all)
 		joint := whole.Model.Joint(k.original.Adj, k.inputs, k.pre)
 		var alone []int32
-		for _, i := range nodes {
+		for _, i := range k.data.Test {
 			one := joint.Logits(k.data.Attach(k.original, []int32{i}, false))
 			alone = append(alone, int32(infer.ArgMax(one.Row(0))))
 		}

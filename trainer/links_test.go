@@ -131,7 +131,9 @@ func TestLinksRefused(t *testing.T) {
 // On Amazon Photo, with a tenth of the edges between arrivals and T held out, the mean reciprocal rank on S is within
 // 2% of that of arrivals that are each truly joined to T, over five seeds.
 func TestLinksOnRealGraphs(t *testing.T) {
-	nightly(t)
+	if testing.Short() {
+		t.Skip("seconds of training; left out with -short")
+	}
 	d := realSet(t, "amazon_photo")
 	expect.OK(t, d.AsLinks())
 	withWeights(d, func(d *dataset.Dataset, weights string) {
@@ -166,12 +168,4 @@ func realSeeds(all uint64) uint64 {
 		return all
 	}
 	return 1
-}
-
-// nightly leaves a test to make nightly where another one says the same of a generated graph.
-func nightly(t *testing.T) {
-	t.Helper()
-	if realSeeds(2) == 1 {
-		t.Skip("RIVULET_SEEDS is not all: it trains on real graphs many times")
-	}
 }

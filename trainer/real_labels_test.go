@@ -31,7 +31,9 @@ func classesOf(t *testing.T, name string, nodes int) []int32 {
 // within half a point over five seeds, of gcn over two within a point, on the smaller graph. Of edges with weights both
 // are within a point.
 func TestLabelsOnRealGraphs(t *testing.T) {
-	nightly(t)
+	if testing.Short() {
+		t.Skip("seconds of training; left out with -short")
+	}
 	for _, set := range explainedSets[:2] {
 		d := realSet(t, set.name)
 		d = neighbouring(d, classesOf(t, set.name, d.Nodes()))

@@ -83,7 +83,9 @@ func components(d *dataset.Dataset, outputs int) *dataset.Dataset {
 // On real graphs predictions on S explain as much as those of arrivals that are each truly joined to T, within a point
 // over five seeds, and intervals for 90% hold 90% of numbers that no fit has seen.
 func TestNumbersOnRealGraphs(t *testing.T) {
-	nightly(t)
+	if testing.Short() {
+		t.Skip("seconds of training; left out with -short")
+	}
 	for _, set := range explainedSets[:2] {
 		d := components(realSet(t, set.name), 4)
 		d.Test = joined(d.Test)

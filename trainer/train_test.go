@@ -52,7 +52,7 @@ func partly(d *dataset.Dataset) *dataset.Dataset {
 	return d
 }
 
-// options are those of a quick run: two candidates for the weight decay in place of five.
+// options returns the options of a quick run, which has two candidates for the weight decay instead of five.
 func options(nodes int) Options {
 	o := Defaults()
 	o.Nodes, o.Batch, o.Costs, o.Own, o.WeightDecays = nodes, 100, false, OwnNever, []float64{1e-2, 1e-4}

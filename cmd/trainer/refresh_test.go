@@ -124,9 +124,10 @@ func writeFile(t *testing.T, dir, name string, data []byte) {
 	expect.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 }
 
-// fewDecays and strongDecay are candidates for the weight decay in place of the usual five. Fits with strongDecay end
-// soon, and are inaccurate.
+// allDecays are the usual candidates for the weight decay; fewDecays and strongDecay are in their place where a test
+// does not need all. Fits with strongDecay end soon, and are inaccurate.
 const (
+	allDecays   = " --weight-decays 1e-1,1e-2,1e-3,1e-4,1e-5"
 	fewDecays   = " --weight-decays 1e-2,1e-4"
 	strongDecay = " --weight-decays 1e-1"
 )

@@ -199,5 +199,5 @@ func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offset
 			return nil, err
 		}
 	}
-	return kafka.Done(time.Now()), nil
+	return kafka.LocalDelivery(time.Now()), nil
 }

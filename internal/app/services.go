@@ -70,7 +70,8 @@ func (s *services) start(ctx context.Context, f func(context.Context) error) {
 	})
 }
 
-// startVital is start of a service without which the program cannot go on: failed is told of its error.
+// startVital starts a service without which the program cannot go on. If the service ends with an error, failed is
+// called with it.
 func (s *services) startVital(ctx context.Context, failed context.CancelCauseFunc, f func(context.Context) error) {
 	s.start(ctx, func(ctx context.Context) error {
 		err := f(ctx)

@@ -92,8 +92,7 @@ func goOn(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, o Option
 		stop(err)
 		consumed <- err
 	}()
-	rate := o.LaterRate
-	rate = cmp.Or(rate, pageRate)
+	rate := cmp.Or(o.LaterRate, pageRate)
 	_, err = replay.Replay(sending, again(replay.TestNodes(d)), topic, replay.Options{Rate: rate, Chunk: chunk})
 	stop(nil)
 	failed := <-consumed

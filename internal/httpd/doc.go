@@ -10,5 +10,5 @@
 //     second, clients that send or read nothing at the end of the drain. Only unfinished work is an error.
 //
 // Origin (origin.go) refuses requests that a browser sends for another site's page.
-// Bearer and Tokens (origin.go) are the tokens of the APIs.
+// Tokens says which tokens requests may bring; Bearer reads the token of one (tokens.go).
 package httpd

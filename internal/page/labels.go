@@ -20,7 +20,7 @@ const (
 // accuracies compares the samples with labels. A label of an arrival that is no sample finds nothing, nor does one that
 // comes before its prediction.
 type accuracies struct {
-	waiting  recent[pendingLabel]
+	waiting  idCache[pendingLabel]
 	versions []Accuracy
 }
 

@@ -118,51 +118,51 @@ type Place struct {
 	Offset    int64 `json:"offset"`
 }
 
-// recent holds the last values of ids, up to a number of them. Of each id there is a hash alone.
-type recent[V any] struct {
+// idCache holds the last values of ids, up to a number of them. It keeps a hash of each id, not the id.
+type idCache[V any] struct {
 	by    map[uint64]int32 // the index of the id's last value
-	order []hashed[V]
+	order []cacheEntry[V]
 	next  int
 }
 
-type hashed[V any] struct {
+type cacheEntry[V any] struct {
 	hash  uint64
 	value V
 }
 
-// put remembers a value of an id, in place of the oldest one if there are most of them.
-func (r *recent[V]) put(id string, v V, most int) {
-	if r.by == nil {
+// put remembers a value of an id, in place of the oldest one where there are most already.
+func (c *idCache[V]) put(id string, v V, most int) {
+	if c.by == nil {
 		// at once, so that the heap does not grow for minutes
-		r.by, r.order = make(map[uint64]int32), make([]hashed[V], 0, most)
+		c.by, c.order = make(map[uint64]int32), make([]cacheEntry[V], 0, most)
 	}
-	k, of := len(r.order), hashed[V]{xxhash.Sum64String(id), v}
+	k, of := len(c.order), cacheEntry[V]{xxhash.Sum64String(id), v}
 	if k < most {
-		r.order = append(r.order, of)
+		c.order = append(c.order, of)
 	} else {
-		k = r.next
-		if old := r.order[k].hash; r.by[old] == int32(k) {
-			delete(r.by, old)
+		k = c.next
+		if old := c.order[k].hash; c.by[old] == int32(k) {
+			delete(c.by, old)
 		}
-		r.order[k] = of
-		r.next = (k + 1) % most
+		c.order[k] = of
+		c.next = (k + 1) % most
 	}
-	r.by[of.hash] = int32(k)
+	c.by[of.hash] = int32(k)
 }
 
 // find returns the last value of an id.
-func (r *recent[V]) find(id string) (v V, ok bool) {
-	k, ok := r.by[xxhash.Sum64String(id)]
+func (c *idCache[V]) find(id string) (v V, ok bool) {
+	k, ok := c.by[xxhash.Sum64String(id)]
 	if ok {
-		v = r.order[k].value
+		v = c.order[k].value
 	}
 	return v, ok
 }
 
 // take is find, and forgets the value.
-func (r *recent[V]) take(id string) (V, bool) {
-	v, ok := r.find(id)
-	delete(r.by, xxhash.Sum64String(id))
+func (c *idCache[V]) take(id string) (V, bool) {
+	v, ok := c.find(id)
+	delete(c.by, xxhash.Sum64String(id))
 	return v, ok
 }
 

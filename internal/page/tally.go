@@ -43,7 +43,7 @@ type tally struct {
 	feed   ring[Sample]
 	// places are of the last predictions, by the keys of their records, which are the arrivals' ids where producers
 	// follow the contract
-	places  recent[Place]
+	places  idCache[Place]
 	window  window           // of the version that began last
 	swapped int64            // when that was, ms since 1970
 	served  map[string]int64 // by version: when it last predicted, ms since 1970

@@ -253,7 +253,7 @@ func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
 	if len(b.DeadLetters) > 0 {
 		p.dead = b.DeadLetters[0].Reason + ": " + b.DeadLetters[0].Detail
 	}
-	return kafka.Done{}, nil
+	return kafka.LocalDelivery{}, nil
 }
 
 // neighbours are the neighbours of the batch's only arrival.

@@ -57,7 +57,12 @@ func procedure[Q, A any](s *Server, name string, open bool,
 		return rpc.NewResponse(a), nil
 	}, rpc.WithCompression("gzip", nil, nil)) // a small body could become a large message
 	return route{http.MethodPost, path, open, func(w http.ResponseWriter, r *http.Request) *refusal {
-		return s.withBody(w, r, func(ctx context.Context, body *body) *refusal {
+		ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
+		defer cancel()
+		if err := announce(ctx, w, r); err != nil {
+			return because(err)
+		}
+		return s.withBody(w, r.WithContext(ctx), func(ctx context.Context, body *body) *refusal {
 			of := &call{body: body, path: path, schema: r.Header.Get(event.HeaderSchema)}
 			r = r.WithContext(context.WithValue(ctx, callKey{}, of))
 			r.Body = io.NopCloser(bytes.NewReader(body.text.Bytes()))

@@ -166,5 +166,5 @@ func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafk
 		}
 	}
 	l.refuse(b.DeadLetters)
-	return kafka.Done(time.Now()), nil
+	return kafka.LocalDelivery(time.Now()), nil
 }

@@ -143,11 +143,7 @@ func (s *Server) withBody(w http.ResponseWriter, r *http.Request,
 
 // body reads a request's body. The caller releases it, also after an error.
 func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
-	b, limit := &body{}, s.o.Limits.Body
-	if err := announce(ctx, w, r); err != nil {
-		return b, err
-	}
-	length := r.ContentLength
+	b, limit, length := &body{}, s.o.Limits.Body, r.ContentLength
 	tooLarge := refused(http.StatusRequestEntityTooLarge, reasonTooLarge,
 		"the body has more than %d bytes, the limit of serve.max_body", limit)
 	if length > limit {

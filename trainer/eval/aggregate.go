@@ -66,7 +66,8 @@ func joined(rows []Result) Result {
 	return out
 }
 
-// joinSpreads sets scores to the means and deviations of those of rows, which of returns in the same order.
+// joinSpreads sets each score to the mean and the deviation over the rows. of returns the scores of a row, in the same
+// order.
 func joinSpreads(rows []Result, scores []*Spread, of func(r *Result) []*Spread) {
 	for k, to := range scores {
 		*to = SpreadOf(values(rows, func(r *Result) float64 { return of(r)[k].Mean }))

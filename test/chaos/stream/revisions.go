@@ -80,8 +80,9 @@ func (c *revisions) String() string {
 }
 
 // judgeRevisions compares the revisions that were read with the revisions by the log. One prediction of an arrival has
-// all of its edges, if its partition was idle. A revision is read once; with delivery at least once up to most of them
-// may be read more often, and so may those of a record that was itself read again (edges.Revisions.Again).
+// all of its edges, if its partition was idle. Each revision is read once. With delivery at least once two kinds may be
+// read more often: at most so many revisions as most says, and revisions of a record that the consumer read again
+// (edges.Revisions.Again).
 func (s *Stream) judgeRevisions(stepped func(time.Time) bool, most int) (c revisions, violations []string) {
 	violated := func(of answerKey, format string, args ...any) {
 		violations = append(violations, fmt.Sprintf("%s: revision %d of %v %s", s.Kind, of.number, of.at,
