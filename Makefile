@@ -12,8 +12,6 @@ SPARK    ?= $(CURDIR)/out/spark
 SEED     ?= 1
 FOR      ?= 10m
 SOAK     ?= 30m
-# Repetitions of predictions that are compared after kills at each moment of a delivery.
-REPEATS  ?= 200
 # How long the heaps of the live page and of the browser are watched.
 MINUTES  ?=
 # The packages of make stress
@@ -88,7 +86,7 @@ registry: ## what talks to a schema registry: a real one, run in the directory R
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); tools/registry/registry.sh stop $(REGISTRY); exit $$status
 
 chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)
-	$(GO) run ./test/chaos -seed $(SEED) -time $(FOR) -repeats $(REPEATS) -old "$(OLD)" faults
+	$(GO) run ./test/chaos -seed $(SEED) -time $(FOR) -old "$(OLD)" faults
 
 soak: ## a steady rate for SOAK with growth and refreshes, on a Kafka and a Redis of its own: whether memory or goroutines move
 	$(GO) run ./test/chaos -seed $(SEED) -time $(SOAK) -rate 500 soak

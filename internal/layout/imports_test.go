@@ -71,16 +71,9 @@ var only = []struct {
 	{"test/eventpb", nil},
 	{"test/chaos", []string{"artifact", "event", "event/…", "test/chaos/…", "test/harness"}},
 	{"test/chaos/ledger", nil},
-	{"test/chaos/labels", []string{"event"}},
-	{"test/chaos/trap", []string{"test/chaos/ledger", "test/chaos/record", "test/harness"}},
 	{"test/chaos/gauge", nil},
 	{"test/chaos/record", []string{"event", "event/…", "test/chaos/ledger"}},
-	{"test/chaos/oracle", []string{"artifact", "event", "graph", "infer", "infer/attach", "mapping", "serving",
-		"test/harness"}},
-	{"test/chaos/rows", []string{"mapping/arrivals", "test/chaos/oracle", "test/harness"}},
 	{"test/chaos/services", []string{"test/chaos/record", "test/harness"}},
-	{"test/chaos/edges", []string{"test/chaos/ledger"}},
-	{"test/chaos/forget", []string{"test/chaos/ledger"}},
 	{"test/chaos/versions", []string{"artifact", "event", "event/…", "test/chaos/record", "test/harness"}},
 	{"test/chaos/world", []string{"test/chaos/record", "test/chaos/services", "test/chaos/trap", "test/chaos/versions",
 		"test/harness"}},
@@ -240,9 +233,9 @@ var users = []struct {
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/prototest",
 	"test/harness",
-	"test/chaos", "test/chaos/client", "test/chaos/edges", "test/chaos/forget", "test/chaos/gauge", "test/chaos/labels",
-	"test/chaos/ledger", "test/chaos/member", "test/chaos/oracle", "test/chaos/record", "test/chaos/refresher",
-	"test/chaos/rows", "test/chaos/services", "test/chaos/stream", "test/chaos/trap", "test/chaos/versions",
+	"test/chaos", "test/chaos/client", "test/chaos/gauge",
+	"test/chaos/ledger", "test/chaos/member", "test/chaos/record", "test/chaos/refresher",
+	"test/chaos/services", "test/chaos/stream", "test/chaos/trap", "test/chaos/versions",
 	"test/chaos/world", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.

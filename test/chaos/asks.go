@@ -12,7 +12,6 @@ import (
 	"rivulet/event/json"
 	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
-	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/services"
 	"rivulet/test/harness"
@@ -93,28 +92,33 @@ func (r *run) stopAskers() (err error) {
 	return err
 }
 
-// asked returns what serve said, for the oracle, and which answers of the page are wrong.
-func (r *run) asked() (said []oracle.Said, violations []string) {
+// asked returns which answers of serve and of the page are wrong.
+func (r *run) asked() (violations []string) {
 	for _, a := range r.askers {
 		answers, broken := a.Answers()
 		violations = append(violations, broken...)
+		check := checkServe
+		if a.Name == "page" {
+			check = checkPage
+		}
 		for _, answer := range answers {
-			if a.Name == "page" {
-				violations = append(violations, checkPage(r.world.Expected, answer)...)
-				continue
-			}
-			var p event.Prediction
-			if err := (json.Codec{}).DecodePrediction(answer.Body, &p); err != nil || p.ID != answer.ID {
-				violations = append(violations, fmt.Sprintf("serve: arrival %s: %v: %.200s", answer.ID, err, answer.Body))
-				continue
-			}
-			said = append(said, oracle.Said{Stream: a.Name, Place: "asked at " + answer.Asked.Format(time.TimeOnly),
-				ID:      answer.ID,
-				Version: strings.Clone(p.Artifact), Numbers: oracle.Numbers(&p), Known: p.Known, Arrivals: p.Arrivals,
-				Unknown: p.Unknown, Degraded: p.Degraded, Sent: answer.Asked, Made: p.PredictedTime, Seen: answer.Seen})
+			violations = append(violations, check(r.world.Expected, answer)...)
 		}
 	}
-	return said, violations
+	return violations
+}
+
+// checkServe compares an answer of serve with what its version says of the arrival, if that alone decides it.
+func checkServe(expected ledger.Expectation, answer client.Answer) []string {
+	var p event.Prediction
+	if err := (json.Codec{}).DecodePrediction(answer.Body, &p); err != nil || p.ID != answer.ID {
+		return []string{fmt.Sprintf("serve: arrival %s: %v: %.200s", answer.ID, err, answer.Body)}
+	}
+	want, known := expected(p.Artifact, p.ID)
+	if got := harness.Says(&p); !p.Degraded && p.Arrivals == 0 && (!known || got != want) {
+		return []string{fmt.Sprintf("serve: it says of arrival %s by version %s: %s, want %s", p.ID, p.Artifact, got, want)}
+	}
+	return nil
 }
 
 // checkPage compares an answer of the page with what its version says of the arrival.

@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/trap"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
@@ -43,7 +42,7 @@ func cluster(w *world.World) bool  { return len(w.Brokers) > 2 }
 func single(w *world.World) bool   { return w.Redis != nil }
 func sentinel(w *world.World) bool { return w.Watched != nil }
 func upgraded(w *world.World) bool { return w.OldBin != "" }
-func elects(w *world.World) bool   { return cluster(w) && with(waits)(w) }
+func elects(w *world.World) bool   { return cluster(w) && with(others)(w) }
 func with(of func(stream.Kind) bool) func(*world.World) bool {
 	return func(w *world.World) bool { return slices.ContainsFunc(stream.Kinds(w.Options), of) }
 }
@@ -54,9 +53,9 @@ func others(k stream.Kind) bool { return !k.Merged }
 var faults = []fault{
 	{name: "consumer killed (SIGKILL) and started again", deal: killOne},
 	{name: "all consumers killed, started seconds later", deal: killAll},
-	{name: "consumer killed between note and publish", deal: killAt(ledger.BeforePublish)},
-	{name: "consumer killed between publish and rows", deal: killAt(ledger.AfterPublish)},
-	{name: "consumer killed between rows and commit", deal: killAt(ledger.BeforeCommit)},
+	{name: "consumer killed before it publishes a batch", deal: killAt(trap.BeforePublish)},
+	{name: "consumer killed after it has published a batch", deal: killAt(trap.AfterPublish)},
+	{name: "consumer killed before it commits a batch", deal: killAt(trap.BeforeCommit)},
 	{name: "consumer stopped beyond its session (SIGSTOP), then on", deal: zombie},
 	{name: "consumers join and leave", deal: rebalance},
 	{name: "SIGTERM in a join", deal: termInJoin},
@@ -261,14 +260,4 @@ func rollingUpgrade(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		}
 	}
 	return blows, nil
-}
-
-// named returns a fault by a part of its name.
-func named(part string) fault {
-	for _, f := range faults {
-		if strings.Contains(f.name, part) {
-			return f
-		}
-	}
-	panic("chaos: there is no fault " + part)
 }

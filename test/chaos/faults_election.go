@@ -15,13 +15,13 @@ import (
 )
 
 // uncleanElection has one topic of arrivals go on with the log of a replica that lacks its newest records, while
-// arrivals wait for edges. Some of the lost records are answered by then, and consumers are killed with others in hand.
+// arrivals come. Some of the lost records are answered by then, and consumers are killed with others in hand.
 // The new records at their offsets must be answered, too.
 //
 // The topic has two replicas for that time. The broker of one (lags) is down while records come, so that only the other
 // one (leads) has them. Then the leader is killed, the first broker is started, and an operator makes it the leader.
 func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	s := r.streams[slices.IndexFunc(r.streams, func(s *stream.Stream) bool { return waits(s.Kind) })]
+	s := r.streams[slices.IndexFunc(r.streams, func(s *stream.Stream) bool { return others(s.Kind) })]
 	allInSync := func() error {
 		return r.eventuallyIn(ctx, "all replicas are in sync", func() bool { return r.world.InSync(ctx) })
 	}
@@ -54,7 +54,7 @@ func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		func() error { return down("kill", lags) }, await("the leader is alone", led(leads, 1)),
 		func() error { free(); free = func() {}; return r.answeredBehindTheEnd(ctx, s) },
 		func() (err error) { free, err = s.Pause(ctx); return err },
-		func() error { return harness.Await(ctx, patience, s.Name+": all arrivals are read", s.AllRead) },
+		func() error { return harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead) },
 		func() error { return errors.Join(r.kill(s.Members[0]), r.kill(s.Members[1])) },
 		func() error { return down("kill", leads) }, func() error { return down("start", lags) },
 		await("the other replica leads", func() bool { return r.world.Elect(ctx, topic) && led(lags, 1)() }),
@@ -79,9 +79,6 @@ func uncleanElection(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	return 2, nil
 }
-
-// waits tells streams whose arrivals wait for edges and that no refresh reads.
-func waits(k stream.Kind) bool { return k.Apart && others(k) }
 
 // answeredBehindTheEnd sends arrivals, and waits until one behind the present end of each partition is answered.
 func (r *run) answeredBehindTheEnd(ctx context.Context, s *stream.Stream) error {

@@ -43,7 +43,7 @@ func (r *run) withoutConsumersOf(ctx context.Context, s *stream.Stream, do func(
 	defer goOn()
 	if err == nil {
 		err = harness.Await(ctx, patience, s.Name+": all is answered", func() bool {
-			return s.Broken.Load() || s.AllRead() && s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
+			return s.Broken.Load() || s.Ledger.AllRead() && s.Ledger.Answered(ledger.Window(s.Window.Load()), true)
 		})
 	}
 	for which := range 2 {
@@ -67,7 +67,6 @@ func offsetsReset(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		}
 		offsets.Each(func(o kadm.Offset) {
 			s.Ledger.ReadAgain(s.Life(), int(o.Partition), o.At)
-			s.Begins(s.Place(o.Partition, o.At), false)
 		})
 		return nil
 	})
@@ -85,7 +84,6 @@ func groupDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 			kept.Each(func(o kadm.Offset) {
 				s.Ledger.Removed(s.Life(), int(o.Partition), o.At)
 				s.Ledger.ReadAgain(s.Life(), int(o.Partition), o.At)
-				s.Begins(s.Place(o.Partition, o.At), false)
 			})
 		}
 		return err
@@ -101,13 +99,12 @@ func startAtLatest(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 		}
 		err := s.Flush(ctx)
 		if err == nil {
-			err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.AllRead)
+			err = harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead)
 		}
 		ends, failed := r.world.Ends(ctx, s.Topic("arrivals"), func() int64 { return 0 })
 		left := 0
 		ends.Each(func(o kadm.Offset) {
 			left += s.Ledger.LeftOut(s.Life(), int(o.Partition), o.At)
-			s.Begins(s.Place(o.Partition, o.At), true)
 		})
 		err = errors.Join(err, failed, r.took(left > 0, "%s: there is nothing to be left out", s.Name))
 		for which := range 2 {

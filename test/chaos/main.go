@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,10 +22,9 @@ import (
 // options are the command line's.
 type options struct {
 	world.Options
-	length  time.Duration
-	rate    int
-	only    string
-	repeats int
+	length time.Duration
+	rate   int
+	only   string
 }
 
 func main() {
@@ -43,9 +41,6 @@ func main() {
 	flag.BoolVar(&o.Sentinel, "sentinel", false, "Redis is a master and a replica with a sentinel, and fails over")
 	flag.StringVar(&o.Streams, "streams", "",
 		"run only streams whose delivery and redis.outage, as \"at_least_once, wait\", contain this")
-	flag.StringVar(&o.Update, "update", "off", "attach.update of streams that grow: off, row or predict")
-	flag.IntVar(&o.repeats, "repeats", 0,
-		"go on until so many repetitions were compared after kills at each moment of a delivery")
 	flag.StringVar(&o.Old, "old", "",
 		"a commit whose programs run beside the new ones for two minutes, of faults; empty: none")
 	flag.DurationVar(&o.Patience, "patience", patience,
@@ -57,8 +52,7 @@ func main() {
 	flag.Parse()
 	command := map[string]func(context.Context, *world.World, options) error{"faults": faultsCommand,
 		"soak": soakCommand}[flag.Arg(0)]
-	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.Brokers < 1 || o.Brokers == 2 ||
-		!slices.Contains([]string{"off", "row", "predict"}, o.Update) {
+	if flag.NArg() != 1 || command == nil || o.rate < 1 || o.Brokers < 1 || o.Brokers == 2 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -119,7 +113,6 @@ func faultsCommand(ctx context.Context, w *world.World, o options) error {
 		if err != nil {
 			return err
 		}
-		s.Oracle = true
 		r.streams = append(r.streams, s)
 	}
 	err := r.faultsFor(ctx, schedule(rand.New(rand.NewPCG(o.Seed, 0)), all))

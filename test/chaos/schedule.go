@@ -13,8 +13,6 @@ import (
 	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
-	"rivulet/test/chaos/rows"
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
@@ -36,10 +34,8 @@ type run struct {
 	// calm: one fault at a time.
 	calm             bool
 	brokers, redises sync.Mutex // one fault at a time does something to them
-	stored           rows.Rows
 	failed           chan<- error
-	refreshed        int // nodes of T after the last refresh
-	summary          []string
+	refreshed        int         // nodes of T after the last refresh
 	publishedAgain   []time.Time // by the consumers' logs
 }
 
@@ -104,7 +100,6 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 		}
 		senders.Go(func() { s.Send(ctx, sending, r.rate) })
 	}
-	senders.Go(func() { r.stored.Follow(sending, r.world.Store, services.Prefix, r.world.Options.RowsLive/4) })
 	if err := r.startAskers(); err != nil { //nolint:contextcheck // it does not wait
 		return err
 	}
@@ -129,40 +124,9 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 			return err
 		}
 	}
-	if err := r.forceRepeats(deal); err != nil {
-		return err
-	}
 	stop()
 	senders.Wait()
 	return r.finish(ctx)
-}
-
-// forceRepeats kills consumers at each moment until enough repetitions were compared.
-func (r *run) forceRepeats(deal func(fault) error) error {
-	for m, part := range []string{"between note and publish", "between publish and rows", "between rows and commit"} {
-		for tries := 0; r.repeats()[m] < r.options.repeats; tries++ {
-			if tries == 100 {
-				return fmt.Errorf("%v: %d repetitions were compared, want %d", ledger.Moment(m), r.repeats()[m], r.options.repeats)
-			}
-			if err := deal(named(part)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// repeats returns how many repetitions were compared, by moment, in streams that grow.
-func (r *run) repeats() (counts [ledger.Moments]int) {
-	for _, s := range r.streams {
-		if !s.Growth {
-			continue
-		}
-		for m, n := range s.Ledger.Repeats() {
-			counts[m] += n
-		}
-	}
-	return counts
 }
 
 // window deals one fault and waits until its arrivals are answered.
@@ -195,7 +159,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 			return err
 		}
 	}
-	if err := errors.Join(r.settle(ctx, w), r.labelsCounted(ctx), r.checkForgotten(ctx, false)); err != nil {
+	if err := r.settle(ctx, w); err != nil {
 		return err
 	}
 	r.world.Say("  over after %v, answered %v later", over.Sub(begin).Round(time.Millisecond),
@@ -231,12 +195,11 @@ func (r *run) streamAnswered(ctx context.Context, s *stream.Stream, w ledger.Win
 func (r *run) finish(ctx context.Context) (err error) {
 	err = r.answered(ctx, ledger.Window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
-		err = errors.Join(err, harness.Await(ctx, patience, s.Name+": all edges of the table are read", s.AllRead))
+		err = errors.Join(err, harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead))
 		for _, m := range s.Members {
 			err = errors.Join(err, m.Drain(patience))
 		}
 	}
-	err = errors.Join(err, r.checkForgotten(ctx, true))
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // time for answers that should not be there
 }
 
@@ -252,12 +215,4 @@ func (r *run) mayRepeat(w ledger.Window, generations int) int {
 		}
 	}
 	return blows * stream.InFlight
-}
-
-// mayRepeatInAll is the same for all windows of a run, with a generation that ends in each.
-func (r *run) mayRepeatInAll() (n int) {
-	for w := range r.dealt {
-		n += r.mayRepeat(ledger.Window(w), 2)
-	}
-	return n
 }

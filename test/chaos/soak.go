@@ -29,7 +29,6 @@ func soakCommand(ctx context.Context, w *world.World, o options) error {
 	trouble := collect(w, failed)
 	k := stream.All[0]
 	k.Forms = k.Forms[:1] // refreshes read them without the registry
-	k.Labelled = false
 	s, err := stream.New(ctx, w, k, 1, failed)
 	if err != nil {
 		return err

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"rivulet/test/chaos/ledger"
-	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/trap"
@@ -20,7 +18,7 @@ import (
 const strikeLimit = 2 * time.Minute
 
 // killAt kills a consumer of every stream at a moment in the delivery of a full batch, and then the other one.
-func killAt(m ledger.Moment) func(context.Context, *run, *rand.Rand) (int, error) {
+func killAt(m trap.Moment) func(context.Context, *run, *rand.Rand) (int, error) {
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		first := rng.IntN(2)
 		for i := range 2 {
@@ -44,7 +42,7 @@ func (r *run) atOnce(do func(*stream.Stream) error) error {
 }
 
 // strike kills a member at a moment, lets the group know at once, and starts it again.
-func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m ledger.Moment) error {
+func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m trap.Moment) error {
 	if err := r.awaitMember(ctx, s, which, true); err != nil {
 		return err
 	}
@@ -52,7 +50,7 @@ func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m ledger.
 	defer r.world.Traps.Disarm(set)
 	s.Burst(ctx, 6*stream.BatchSize)
 	if err := r.sprung(ctx, s, set); err != nil {
-		return fmt.Errorf("%s, consumer %d, to be killed at %v: %w", s.Name, which, m, err)
+		return fmt.Errorf("%s, consumer %d, to be killed %v: %w", s.Name, which, m, err)
 	}
 	if err := r.world.Kafka.Bury(ctx, s.Name, s.Client(which)); err != nil && r.calm {
 		return fmt.Errorf("taking the consumer that was killed out of its group: %w", err)
@@ -61,14 +59,9 @@ func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m ledger.
 }
 
 // arm sets a trap for a member.
-func (r *run) arm(s *stream.Stream, which int, at ledger.Moment) *trap.Trap {
+func (r *run) arm(s *stream.Stream, which int, at trap.Moment) *trap.Trap {
 	return r.world.Traps.Arm(trap.Options{Client: s.Client(which), At: at, Worth: stream.BatchSize / 4,
-		Kill: func() { s.Members[which].Kill() },
-		Parse: func(h record.Headers, key, value []byte) (ledger.Place, ledger.Answer, error) {
-			at, a, _, err := s.ParseAnswer(h, key, value, time.Now())
-			return at, a, err
-		},
-		Killed: s.Ledger.Killed, Failed: func(err error) { r.failed <- err }})
+		Kill: func() { s.Members[which].Kill() }})
 }
 
 // sprung waits for a trap.

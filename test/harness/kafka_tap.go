@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -27,7 +26,6 @@ type KafkaRequest struct {
 	Key     int16
 	Version int16
 	Body    []byte // past the header; nil in [KafkaTap.Response]
-	member  string // as Member returned it
 }
 
 // ServeTapped carries connections of Kafka clients to target until Close, request by request.
@@ -114,91 +112,31 @@ func parseRequest(frame []byte) (r *KafkaRequest, correlation uint32, err error)
 	return r, correlation, nil
 }
 
-// Member returns the group or the transactional id that a request names which produces, commits or joins; empty: it is
-// another one, or names none. In [KafkaTap.Response] it is what it was in [KafkaTap.Request].
-func (r *KafkaRequest) Member() string {
-	if r.Body != nil {
-		r.member = r.memberOf()
-	}
-	return r.member
-}
-
-func (r *KafkaRequest) memberOf() string {
-	request := kmsg.RequestForKey(r.Key)
-	if request == nil {
-		return ""
-	}
-	request.SetVersion(r.Version)
-	if err := request.ReadFrom(r.Body); err != nil {
-		return ""
-	}
-	switch q := request.(type) {
-	case *kmsg.ProduceRequest:
-		if q.TransactionID != nil {
-			return *q.TransactionID
-		}
-	case *kmsg.EndTxnRequest:
-		return q.TransactionalID
-	case *kmsg.OffsetCommitRequest:
-		return q.Group
-	case *kmsg.JoinGroupRequest:
-		return q.Group
-	}
-	return ""
-}
-
-// Produced returns the records of a Produce request.
-func (r *KafkaRequest) Produced() (all []kmsg.Record, err error) {
+// Produced returns how many records a Produce request has; 0: it cannot be read.
+func (r *KafkaRequest) Produced() (records int) {
 	var produce kmsg.ProduceRequest
 	produce.SetVersion(r.Version)
-	if err := produce.ReadFrom(r.Body); err != nil {
-		return nil, err
+	if produce.ReadFrom(r.Body) != nil {
+		return 0
 	}
 	for _, topic := range produce.Topics {
 		for _, p := range topic.Partitions {
-			records, err := unpack(p.Records)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, records...)
+			records += count(p.Records)
 		}
 	}
-	return all, nil
+	return records
 }
 
-// unpack returns the records of some record batches.
-func unpack(batches []byte) (all []kmsg.Record, err error) {
+// count returns the number of records in some record batches.
+func count(batches []byte) (records int) {
 	const head = 12 // the first offset and the length
-	for len(batches) > 0 {
-		if len(batches) < head {
-			return nil, errShortFrame
-		}
-		size := head + int(binary.BigEndian.Uint32(batches[8:]))
-		if size > len(batches) {
-			return nil, errShortFrame
-		}
+	for len(batches) >= head {
+		size := min(len(batches), head+int(binary.BigEndian.Uint32(batches[8:])))
 		var batch kmsg.RecordBatch
-		if err := batch.ReadFrom(batches[:size]); err != nil {
-			return nil, err
+		if batch.ReadFrom(batches[:size]) != nil {
+			break
 		}
-		batches = batches[size:]
-		records := batch.Records
-		if codec := kgo.CompressionCodecType(batch.Attributes & 7); codec != kgo.CodecNone {
-			if records, err = kgo.DefaultDecompressor().Decompress(records, codec); err != nil {
-				return nil, err
-			}
-		}
-		for range batch.NumRecords {
-			length, n := binary.Varint(records)
-			if n <= 0 || int64(len(records)-n) < length {
-				return nil, errShortFrame
-			}
-			var record kmsg.Record
-			if err := record.ReadFrom(records[:n+int(length)]); err != nil {
-				return nil, err
-			}
-			all, records = append(all, record), records[n+int(length):]
-		}
+		records, batches = records+int(batch.NumRecords), batches[size:]
 	}
-	return all, nil
+	return records
 }

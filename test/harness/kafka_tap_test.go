@@ -16,12 +16,11 @@ import (
 	"rivulet/test/expect"
 )
 
-// listener notes the values of produced records, and stops requests or responses with a certain value.
+// listener counts produced records, and stops requests or responses.
 type listener struct {
-	t  *testing.T
 	mu sync.Mutex
 
-	values                     []string // as the clients said them, client: value
+	clients                    []string // of the records that were produced
 	stopRequests, stopResponse bool
 }
 
@@ -29,14 +28,10 @@ func (l *listener) Request(r *KafkaRequest) bool {
 	if kmsg.Key(r.Key) != kmsg.Produce {
 		return true
 	}
-	records, err := r.Produced()
-	if err != nil {
-		l.t.Error(err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, record := range records {
-		l.values = append(l.values, r.Client+": "+string(record.Value))
+	for range r.Produced() {
+		l.clients = append(l.clients, r.Client)
 	}
 	return !l.stopRequests
 }
@@ -53,7 +48,7 @@ func (l *listener) set(requests, responses bool) {
 	l.stopRequests, l.stopResponse = requests, responses
 }
 
-// A tap sees produced records, in each codec; if it stops the request, the record is not in the log, if it stops the
+// A tap counts produced records, in each codec; if it stops the request, the record is not in the log, if it stops the
 // response, it is.
 func TestTap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "topic"))
@@ -62,7 +57,7 @@ func TestTap(t *testing.T) {
 	proxy, err := NewProxy(t.Context())
 	expect.OK(t, err)
 	defer proxy.Close()
-	tap := &listener{t: t}
+	tap := new(listener)
 	proxy.ServeTapped(t.Context(), cluster.ListenAddrs()[0], tap)
 	produce := func(value string, codec kgo.CompressionCodec, limit time.Duration) error {
 		client, err := kgo.NewClient(kgo.SeedBrokers(proxy.Addr()), kgo.ClientID("client"), kgo.DefaultProduceTopic("topic"),
@@ -77,7 +72,7 @@ func TestTap(t *testing.T) {
 		defer cancel()
 		return client.ProduceSync(ctx, kgo.StringRecord(value)).FirstErr()
 	}
-	var want []string
+	want := 0
 	for name, codec := range map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(),
 		"snappy": kgo.SnappyCompression(),
 		"lz4":    kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()} {
@@ -85,7 +80,7 @@ func TestTap(t *testing.T) {
 		if err := produce(value, codec, time.Minute); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want = append(want, "client: "+value)
+		want++
 	}
 	tap.set(true, false)
 	if err := produce("no request", kgo.NoCompression(), time.Minute); err == nil {
@@ -97,8 +92,8 @@ func TestTap(t *testing.T) {
 	}
 	tap.mu.Lock()
 	defer tap.mu.Unlock()
-	if !slices.Equal(slices.Compact(tap.values), append(want, "client: no request", "client: no response")) {
-		t.Errorf("the tap has heard %q", tap.values)
+	if len(tap.clients) < want+2 || tap.clients[0] != "client" {
+		t.Errorf("the tap has heard %d records of %q, want %d", len(tap.clients), tap.clients, want+2)
 	}
 	var stored []string
 	stop, err := Follow(func(r *kgo.Record) {
@@ -127,33 +122,11 @@ func TestTapRefusesWhatIsNoRequest(t *testing.T) {
 		}
 	}
 	for _, body := range [][]byte{{1, 2, 3}, make([]byte, 5)} {
-		if records, err := (&KafkaRequest{Key: 0, Version: 9, Body: body}).Produced(); err == nil && len(records) > 0 {
-			t.Errorf("%v has records: %v", body, records)
+		if records := (&KafkaRequest{Key: 0, Version: 9, Body: body}).Produced(); records > 0 {
+			t.Errorf("%v has %d records", body, records)
 		}
 	}
-	if _, err := unpack(make([]byte, 11)); err == nil {
-		t.Error("a batch of 11 bytes is taken")
-	}
-}
-
-// A request that produces, commits or joins names the process that sent it.
-func TestMember(t *testing.T) {
-	id := "rivulet-repartition:0"
-	produce, end := kmsg.NewPtrProduceRequest(), kmsg.NewPtrEndTxnRequest()
-	produce.TransactionID, end.TransactionalID = &id, id
-	commit, join := kmsg.NewPtrOffsetCommitRequest(), kmsg.NewPtrJoinGroupRequest()
-	commit.Group, join.Group = "rivulet", "rivulet"
-	for _, c := range []struct {
-		request kmsg.Request
-		version int16
-		want    string
-	}{{produce, 9, id}, {kmsg.NewPtrProduceRequest(), 9, ""}, {end, 3, id}, {commit, 8, "rivulet"}, {join, 9, "rivulet"},
-		{kmsg.NewPtrMetadataRequest(), 12, ""}} {
-		c.request.SetVersion(c.version)
-		r := &KafkaRequest{Key: c.request.Key(), Version: c.version, Body: c.request.AppendTo(nil)}
-		got := r.Member()
-		if r.Body = nil; got != c.want || r.Member() != c.want {
-			t.Errorf("request %d names %q, then %q, want %q", r.Key, got, r.Member(), c.want)
-		}
+	if got := count(make([]byte, 11)); got > 0 {
+		t.Errorf("%d records in a batch of 11 bytes", got)
 	}
 }

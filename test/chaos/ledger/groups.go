@@ -21,33 +21,26 @@ type Group struct {
 	All     []Grouped
 }
 
-// Revised notes that an arrival was predicted again in a graph batch, which cannot be repeated then.
-func (l *Ledger) Revised(batch string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.revised[batch] = true
-}
-
 // Groups returns up to most graph batches whose predictions can be made again, and how many batches there are. Batches
 // of several partitions are left out, because the order of their arrivals is not known, and so are batches with two
-// arrivals of one id, or with a revision. can reports whether one prediction can be made again.
-func (l *Ledger) Groups(most int, can func(Grouped) bool) (groups []Group, of int) {
+// arrivals of one id.
+func (l *Ledger) Groups(most int) (groups []Group, of int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(l.grouped)) {
 		all := l.grouped[name]
 		slices.SortFunc(all, func(a, b Grouped) int { return cmp.Compare(a.At.Offset, b.At.Offset) })
-		if len(groups) < most && !l.revised[name] && repeatable(all, can) {
+		if len(groups) < most && repeatable(all) {
 			groups = append(groups, Group{l.batches[name], all})
 		}
 	}
 	return groups, len(l.grouped)
 }
 
-func repeatable(all []Grouped, can func(Grouped) bool) bool {
+func repeatable(all []Grouped) bool {
 	ids := map[string]bool{}
 	for _, g := range all {
-		if g.At.Partition != all[0].At.Partition || g.degraded || ids[g.ID] || !can(g) {
+		if g.At.Partition != all[0].At.Partition || g.degraded || ids[g.ID] {
 			return false
 		}
 		ids[g.ID] = true

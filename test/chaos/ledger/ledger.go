@@ -44,34 +44,9 @@ type Answer struct {
 	Version, Batch string // of a prediction
 	Said           string // the prediction's numbers, to the bit
 	Alone          bool   // no arrival was a neighbour, so that the version alone decides the numbers
-	Edges          int    // number of neighbours, if edges come as records of their own; else 0
-	Revision       int    // 2 or more: the arrival was predicted again; the ledger takes first predictions only
 	Grouped        bool   // some arrival of its graph batch was a neighbour, so that a repetition may differ
 	Degraded       bool
 	Made, Seen     time.Time
-}
-
-// Moment is a moment in the delivery of a batch at which a consumer may be killed.
-type Moment int
-
-// Moments of a delivery, and how many there are.
-const (
-	BeforePublish Moment = iota // between the note of an arrival's neighbours, if there is one, and publishing
-	AfterPublish                // between publishing and the rows of arrivals
-	BeforeCommit                // between the rows of arrivals and the commit
-	Moments
-)
-
-func (m Moment) String() string {
-	return [...]string{"note–publish", "publish–rows", "rows–commit"}[m]
-}
-
-// statement is the content of a prediction by one version, in short.
-type statement struct {
-	version string
-	hash    uint64
-	bound   bool // another prediction of the same record and edges by the same version must say the same
-	edges   int
 }
 
 // entry is the state of one arrival.
@@ -86,11 +61,7 @@ type entry struct {
 	closed      bool     // it is counted as read and answered
 	generations []string // of the group, that predicted it
 
-	said      statement     // by the first prediction
-	different int           // predictions that say something else than they must
-	forced    [Moments]bool // a consumer was killed at that moment with the arrival in hand
-	tried     []statement   // answers of consumers that were killed
-	compared  [Moments]bool // a repetition after that was compared with the answer before
+	different int // predictions that say something else than they must
 }
 
 // Expectation returns the right answer of a version to an arrival, to the bit.
@@ -119,7 +90,6 @@ type Ledger struct {
 	closed     map[Window][2]int    // arrivals that were read and answered, or are gone
 	unknown    []unknown
 	grouped    map[string][]Grouped // graph batches, by name
-	revised    map[string]bool      // graph batches with revisions
 	violations []string
 	degraded   int
 	letters    int
@@ -129,8 +99,7 @@ type Ledger struct {
 func New(exactlyOnce, degrades bool, expected Expectation) *Ledger {
 	return &Ledger{exactlyOnce: exactlyOnce, degrades: degrades, expected: expected, seed: maphash.MakeSeed(),
 		entries: map[Place]*entry{}, last: map[string]int64{}, batches: map[string]string{}, made: map[string]time.Time{},
-		given: map[Window][2]int{}, closed: map[Window][2]int{}, grouped: map[string][]Grouped{},
-		revised: map[string]bool{}}
+		given: map[Window][2]int{}, closed: map[Window][2]int{}, grouped: map[string][]Grouped{}}
 }
 
 func (l *Ledger) violated(format string, args ...any) {
@@ -277,14 +246,13 @@ func (l *Ledger) LeftOut(life, partition int, before int64) (unanswered int) {
 }
 
 // ReadAgain records that the arrivals of a partition from an offset on are read again: each that was answered is
-// answered once more. One that waits for edges may have other edges then, as those before the offset are not read.
+// answered once more.
 func (l *Ledger) ReadAgain(life, partition int, from int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at, e := range l.entries {
 		if at.Life == life && at.Partition == partition && at.Offset >= from && e.first != nil {
 			e.again++
-			e.said.bound = e.said.bound && e.said.edges == 0
 		}
 	}
 }
@@ -368,13 +336,9 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 			l.violated("%v: degraded, though redis.outage is wait", at)
 		}
 	}
-	said := l.statement(a)
-	l.compare(at, e, said, a.Said)
-	if e.answers == 1 {
-		e.said = said
-	}
+	hash := maphash.String(l.seed, a.Said)
 	if a.Grouped {
-		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, said.hash, a.Degraded})
+		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, hash, a.Degraded})
 	}
 	if a.Degraded || !a.Alone {
 		return
@@ -385,63 +349,6 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 		e.different++
 		l.violated("%v: version %s says %s of arrival %s, want %s", at, a.Version, a.Said, a.ID, want)
 	case !known:
-		l.unknown = append(l.unknown, unknown{at, a.Version, a.ID, said.hash})
+		l.unknown = append(l.unknown, unknown{at, a.Version, a.ID, hash})
 	}
-}
-
-func (l *Ledger) statement(a *Answer) statement {
-	return statement{a.Version, maphash.String(l.seed, a.Said), a.Reason == "" && !a.Degraded && !a.Grouped, a.Edges}
-}
-
-// compare compares a prediction with earlier answers to the same record, also of consumers that were killed.
-func (l *Ledger) compare(at Place, e *entry, said statement, text string) {
-	before := e.tried
-	if e.answers > 1 {
-		before = append([]statement{e.said}, before...)
-	}
-	for _, b := range before {
-		if !b.bound || !said.bound || b.version != said.version || b.edges != said.edges {
-			continue
-		}
-		for m := range Moments {
-			// An unpublished answer can be compared with the first published one, others with the second.
-			if e.forced[m] && (m == BeforePublish || e.answers > 1) {
-				e.compared[m] = true
-			}
-		}
-		if b.hash != said.hash {
-			e.different++
-			l.violated("%v: version %s says something else when it is asked again: %s", at, said.version, text)
-			return
-		}
-	}
-}
-
-// Killed records the answer to an arrival that a consumer had in hand when it was killed. In exactly_once nobody sees
-// it, and the arrival may meet other neighbours when it is predicted again.
-func (l *Ledger) Killed(m Moment, at Place, a Answer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.exactlyOnce || a.Revision > 0 {
-		return
-	}
-	e := l.entry(at)
-	e.forced[m] = true
-	if e.answers == 0 { // else it is compared as an answer
-		e.tried = append(e.tried, l.statement(&a))
-	}
-}
-
-// Repeats returns how many repetitions after a kill at each moment were compared.
-func (l *Ledger) Repeats() (counts [Moments]int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.entries {
-		for m, compared := range e.compared {
-			if compared {
-				counts[m]++
-			}
-		}
-	}
-	return counts
 }

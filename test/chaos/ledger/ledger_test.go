@@ -164,34 +164,6 @@ func TestLedger(t *testing.T) {
 			want:      Tally{Arrivals: 1},
 			violation: "is not known",
 		},
-		"a repetition with other numbers": {
-			note: func(l *Ledger) {
-				sent(l, 1, "a", 1)
-				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone = false }))
-				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) { a.Alone, a.Said = false, a.Said+"!" }))
-			},
-			want:      Tally{Arrivals: 1, Duplicated: 1, Different: 1},
-			violation: "when it is asked again",
-		},
-		"a repetition in a graph batch with other neighbours": {
-			note: func(l *Ledger) {
-				sent(l, 1, "a", 1)
-				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone, a.Grouped = false, true }))
-				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) {
-					a.Alone, a.Grouped, a.Said = false, true, a.Said+"!"
-				}))
-			},
-			want: Tally{Arrivals: 1, Duplicated: 1},
-		},
-		"other numbers than of a consumer that was killed": {
-			note: func(l *Ledger) {
-				sent(l, 1, "a", 1)
-				l.Killed(BeforePublish, at(1), changed(predicted("a", 1), func(a *Answer) { a.Alone, a.Said = false, a.Said+"!" }))
-				l.Answer(at(1), changed(predicted("a", 2), func(a *Answer) { a.Alone = false }))
-			},
-			want:      Tally{Arrivals: 1, Different: 1, Stall: time.Second},
-			violation: "when it is asked again",
-		},
 		"removed before it was answered": {
 			note: func(l *Ledger) {
 				sent(l, 1, "a", 1)
@@ -366,33 +338,6 @@ func TestLedger(t *testing.T) {
 				t.Errorf("violations %q, want one that contains %q", violations, c.violation)
 			}
 		})
-	}
-}
-
-// A repetition is counted when it could be compared: of what was published, the second Answer, else the first.
-func TestRepeats(t *testing.T) {
-	l := New(false, false, says)
-	at := func(offset int64) Place { return Place{0, 0, offset} }
-	for offset := range int64(4) {
-		sent(l, offset, "a", 1)
-	}
-	l.Killed(BeforePublish, at(0), predicted("a", 1))
-	l.Answer(at(0), predicted("a", 2))
-	l.Answer(at(1), predicted("a", 1))
-	l.Killed(AfterPublish, at(1), predicted("a", 1))
-	l.Answer(at(1), predicted("a", 2))
-	l.Killed(BeforeCommit, at(2), predicted("a", 1)) // its answer is read later
-	l.Answer(at(2), predicted("a", 1))
-	if got, want := l.Repeats(), [Moments]int{1, 1, 0}; got != want {
-		t.Errorf("%v, want %v", got, want)
-	}
-	l.Answer(at(2), predicted("a", 2))
-	other := predicted("a", 1)
-	other.Version = "v2"
-	l.Killed(BeforePublish, at(3), other)
-	l.Answer(at(3), predicted("a", 1))
-	if got, want := l.Repeats(), [Moments]int{1, 1, 1}; got != want {
-		t.Errorf("%v, want %v: another version may say something else", got, want)
 	}
 }
 

@@ -143,3 +143,22 @@ func (m *Member) Address() (string, error) {
 func (m *Member) SetClock(ahead time.Duration) error {
 	return os.WriteFile(m.Clock, []byte(ahead.String()), 0o600)
 }
+
+// PublishedAgain returns the times at which, by the consumer's log, brokers did not take records at once. Some that are
+// published again then may have been taken.
+func (m *Member) PublishedAgain() (all []time.Time, err error) {
+	log, err := os.ReadFile(m.Log)
+	if os.IsNotExist(err) {
+		return nil, nil // it was never started
+	}
+	for line := range strings.Lines(string(log)) {
+		if !strings.Contains(line, `msg="waiting for the brokers to take records"`) {
+			continue
+		}
+		text, _, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
+		if at, failed := time.Parse(time.RFC3339Nano, text); failed == nil {
+			all = append(all, at)
+		}
+	}
+	return all, err
+}

@@ -30,8 +30,6 @@ type Value struct {
 	ContentType string // empty: JSON, or a schema of the registry
 	Headers     []kgo.RecordHeader
 	Reason      string // of the dead letter that it must become, or ledger.PassedOver; empty: it must be predicted
-	// Arrival is the arrival in it, if that is another one than the world has under the id in HeaderID; else nil.
-	Arrival *event.Arrival
 }
 
 // Form is a way to write an arrival.
@@ -95,26 +93,6 @@ func (a *Arrival) In(forms []Form, rng *rand.Rand, by *Registry) Value {
 		v.Bytes = append(wire.AppendConfluentHead(nil, by.ID(form)), v.Bytes...)
 	}
 	return v
-}
-
-// Of returns an arrival in a form of JSON.
-func Of(a *event.Arrival, form Form) (Value, error) {
-	text, err := json.Codec{}.AppendArrival(nil, a)
-	if form == Mapped {
-		text = renamed(text)
-	}
-	return Value{Bytes: text, Arrival: a}, err
-}
-
-// OfEdge returns an edge in one of the forms that need no registry.
-func OfEdge(from, to string, rng *rand.Rand) (Value, error) {
-	type codec interface {
-		AppendEdge(dst []byte, e *event.Edge) ([]byte, error)
-		ContentType() string
-	}
-	with := []codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}[rng.IntN(3)]
-	data, err := with.AppendEdge(nil, &event.Edge{Source: from, Target: to, Weight: 1})
-	return Value{Bytes: data, ContentType: with.ContentType()}, err
 }
 
 // Padded returns a record in JSON with spaces after it, which mean nothing.

@@ -19,15 +19,6 @@ const (
 	HeaderReason  = "chaos-reason"
 	// HeaderTransaction has the number of the transaction that a record is written in.
 	HeaderTransaction = "chaos-transaction"
-	// The next three are in records of streams whose edges come as records of their own: the id of the arrival, the
-	// neighbours in the record with commas between them, and its edge_count.
-	HeaderArrival    = "chaos-arrival"
-	HeaderNeighbours = "chaos-neighbours"
-	HeaderCount      = "chaos-count"
-	// HeaderRow is the number of a row of a table of edges.
-	HeaderRow = "chaos-row"
-	// HeaderForget is in a record that asks to forget the arrival.
-	HeaderForget = "chaos-forget"
 )
 
 // Headers are the headers of a record; of two with one name the last counts.

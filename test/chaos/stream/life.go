@@ -40,7 +40,6 @@ func (s *Stream) NewLife(ctx context.Context) error {
 	}
 	n := len(before[topic].Partitions)
 	s.stopReading()
-	s.tables.lose()
 	if _, err := k.DeleteTopic(ctx, topic); err != nil {
 		return fmt.Errorf("deleting %s: %w", topic, err)
 	}
@@ -65,19 +64,6 @@ func (s *Stream) Place(partition int32, offset int64) ledger.Place {
 	return ledger.Place{Life: s.Life(), Partition: int(partition), Offset: offset}
 }
 
-// Begins notes that the consumers begin to read a partition at a place. If removed is set, nobody reads what is before.
-func (s *Stream) Begins(at ledger.Place, removed bool) {
-	if s.log != nil {
-		s.log.Begin(at, removed)
-	}
-	if removed {
-		s.tables.lose()
-	}
-	if s.Forgotten != nil {
-		s.Forgotten.Begin(at, removed)
-	}
-}
-
 // Truncated has the stream go on at the present ends of its arrivals' partitions, and returns how many arrivals behind
 // them have no answer. s.Sending is held.
 func (s *Stream) Truncated(ctx context.Context) (lost int, err error) {
@@ -96,16 +82,8 @@ func (s *Stream) Truncated(ctx context.Context) (lost int, err error) {
 		at := s.Place(o.Partition, o.Offset)
 		lost += s.Ledger.Truncated(at.Life, at.Partition, at.Offset)
 		from[o.Partition] = o.Offset
-		s.Begins(at, false)
-		if s.Forgotten != nil {
-			s.Forgotten.Truncated(at)
-		}
 	})
-	s.tables.lose()
 	s.beginLife()
-	for p, at := range from {
-		s.log.Begin(s.Place(p, at), false)
-	}
 	return lost, errors.Join(s.connect(), s.readArrivals(from)) //nolint:contextcheck // it reads until it is stopped
 }
 

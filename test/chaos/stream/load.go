@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +26,6 @@ func (s *Stream) Send(ctx, sending context.Context, rate int) {
 	for sent := 0; sending.Err() == nil; {
 		due := int(time.Since(begin).Seconds() * float64(rate))
 		s.Burst(ctx, due-sent)
-		s.sendDue(ctx, time.Now())
 		sent = due
 		_ = harness.Sleep(sending, tick)
 	}
@@ -51,10 +49,6 @@ func (s *Stream) Burst(ctx context.Context, n int) {
 
 // SendNext sends the next arrival of the load; s.Sending is held.
 func (s *Stream) SendNext(ctx context.Context) {
-	if s.Labels != nil && s.rng.IntN(labelledShare) == 0 {
-		s.SendLabelled(ctx)
-		return
-	}
 	released := s.world.Released.Load()
 	of := s.Fresh.Load()
 	if of < released { // never sent before
@@ -72,18 +66,9 @@ func (s *Stream) SendNext(ctx context.Context) {
 	switch n := s.rng.Int64N(100); {
 	case n < s.Shares.Poisoned.Load():
 		value = record.Poisons[s.rng.IntN(len(record.Poisons))](s.rng, s.world.Features)
-		if s.Forgotten != nil && value.Bytes == nil && key == nil { // a tombstone that names no id to forget
-			value.Reason = event.ReasonUnparsable
-		}
 	case n < s.Shares.Poisoned.Load()+s.Shares.Padded.Load():
 		text := s.Text(&m)
 		value = record.Value{Bytes: record.Padded(text, s.rng.IntN(record.MaxBytes-len(key)-len(text)+1))}
-	case s.log != nil && key != nil && s.sent%forgetShare == 0 && s.Forgotten != nil:
-		s.sendForgettable(ctx, &m)
-		return
-	case s.log != nil && key != nil && s.sent%wholeShare != 0:
-		s.sendApart(key, m.ID, m.Decoded)
-		return
 	}
 	s.SendOne(ctx, key, m.ID, value)
 }
@@ -124,15 +109,6 @@ func (s *Stream) Record(key []byte, id string, p record.Value) *kgo.Record {
 	header(record.HeaderSent, strconv.FormatInt(time.Now().UnixNano(), 10))
 	header(record.HeaderID, id)
 	header(record.HeaderReason, p.Reason)
-	if s.log != nil && p.Reason == "" {
-		a := p.Arrival
-		if a == nil {
-			a = s.world.ByID[id].Decoded
-		}
-		header(record.HeaderArrival, a.ID)
-		header(record.HeaderNeighbours, strings.Join(a.Edges, ","))
-		header(record.HeaderCount, strconv.Itoa(a.EdgeCount))
-	}
 	if p.ContentType != "" {
 		header(event.HeaderContentType, p.ContentType)
 	}

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -15,12 +14,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"rivulet/test/chaos/edges"
-	"rivulet/test/chaos/forget"
-	"rivulet/test/chaos/labels"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/member"
-	"rivulet/test/chaos/oracle"
 	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/world"
@@ -33,9 +28,6 @@ const (
 	lanes          = 5 // of a consumer
 	Partitions     = 3
 	keys           = 60
-	EdgeWait       = 2 * time.Second // attach.wait
-	settle         = time.Second     // attach.settle
-	updateAge      = 4 * EdgeWait    // attach.update_age: shorter than the latest edges take
 	// InFlight is how many arrivals of a stream may have been published and not committed.
 	InFlight = services.Members * lanes * BatchSize
 	// ClockStep is the smallest step of a clock: brokers refuse timestamps that are off by as much.
@@ -51,39 +43,25 @@ type Kind struct {
 	Merged           bool                 // refreshes read its arrivals: they are neither deleted nor made anew
 	Forms            []record.Form        // of arrivals; the first one is JSON
 	output           string               // output.format of predictions
-	Labelled         bool                 // some arrivals have labels
-	Apart            bool                 // edges come as records of their own (attach.wait)
-	Update           string               // attach.update, if they do
 }
 
 func (k Kind) String() string { return k.Delivery + ", " + k.Outage }
 
-// forgets reports whether ids of the stream are forgotten. If refreshes read the stream, these ids would be in T.
-func (k Kind) forgets() bool { return k.Apart && !k.Merged }
-
 // All are the streams of a run.
 var All = []Kind{
 	{Delivery: "at_least_once", Outage: "wait", Growth: true, Mode: "node", codec: kgo.GzipCompression(),
-		Forms: []record.Form{record.JSON, record.ByAvro, record.ByProto, record.ByJSON}, output: "json", Labelled: true},
+		Forms: []record.Form{record.JSON, record.ByAvro, record.ByProto, record.ByJSON}, output: "json"},
 	{Delivery: "at_least_once", Outage: "degrade", Mode: "node", codec: kgo.SnappyCompression(), Merged: true,
 		Forms: []record.Form{record.JSON, record.Protobuf, record.Avro}, output: "protobuf"},
 	{Delivery: "exactly_once", Outage: "wait", Mode: "graph", codec: kgo.Lz4Compression(),
 		Forms: []record.Form{record.Mapped, record.Absent, record.Protobuf}, output: "avro"},
 	{Delivery: "exactly_once", Outage: "degrade", Growth: true, Mode: "node", codec: kgo.ZstdCompression(),
-		Forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json", Labelled: true},
+		Forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json"},
 }
 
-// Kinds returns the streams that were asked for. In every second one edges come as records of their own: in the first
-// and third with an odd seed, in the others with an even one. Edges that come later still make revisions there, in a
-// stream that grows if the options say so. Programs of another commit may not know such edges.
+// Kinds returns the streams that were asked for.
 func Kinds(o world.Options) (some []Kind) {
-	for i, k := range All {
-		if k.Apart = o.Old == "" && (o.Seed+uint64(i))%2 == 1; k.Apart {
-			k.Update = "predict"
-			if k.Growth {
-				k.Update = cmp.Or(o.Update, "off")
-			}
-		}
+	for _, k := range All {
 		if strings.Contains(k.String(), o.Streams) {
 			some = append(some, k)
 		}
@@ -117,23 +95,12 @@ type Stream struct {
 
 	Transacting  sync.Mutex // held by a transaction that is under way, and to write none
 	Transactions ledger.Transactions
-	Labels       *labels.Labels // nil: none
-	log          *edges.Log     // of the arrivals; nil: none waits for edges
-	tables       tables         // if there is a log
-	Forgotten    *forget.IDs    // nil: no id is forgotten
 
 	mu       sync.Mutex
-	later    []departure          // records to be sent
-	lives    []time.Time          // when each life of the topic of arrivals began
-	answers  func()               // stops the reader of answers; nil: there is none
-	arrivals func()               // stops the reader of arrivals of the present life
-	codecs   map[uint8]int        // compressed arrivals that were read, by codec
-	Oracle   bool                 // predictions are kept for the oracle
-	said     []oracle.Said        // the predictions that are kept
-	origins  []origin             // where each of them comes from, if log is not nil
-	letters  map[ledger.Place]int // dead letters of edges
-	revised  map[answerKey]int    // how often each revision was read
-	most     map[ledger.Place]int // the most neighbours of a prediction of each arrival, if log is not nil
+	lives    []time.Time   // when each life of the topic of arrivals began
+	answers  func()        // stops the reader of answers; nil: there is none
+	arrivals func()        // stops the reader of arrivals of the present life
+	codecs   map[uint8]int // compressed arrivals that were read, by codec
 }
 
 // Shares are how many of a hundred arrivals are unlike others.
@@ -146,24 +113,9 @@ type Shares struct {
 // New makes the topics and configurations of a stream. It starts nothing but the clients' connections.
 func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<- error) (*Stream, error) {
 	s := &Stream{Kind: k, world: w, Name: strings.ReplaceAll(k.Delivery, "_", "-") + "-" + k.Outage, failed: failed,
-		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}, letters: map[ledger.Place]int{},
-		revised: map[answerKey]int{}, most: map[ledger.Place]int{}}
+		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}}
 	s.Ledger = ledger.New(k.Delivery == "exactly_once", k.Outage == "degrade", w.Expected)
 	topics := map[string]int{s.Topic("arrivals"): Partitions, s.Topic("predictions"): Partitions, s.Topic("letters"): 1}
-	if k.Labelled {
-		s.Labels, topics[s.Topic("labels")] = new(labels.Labels), 1
-	}
-	if k.Apart {
-		topics[s.Topic("nodes")], topics[s.Topic("edges")] = 2, Partitions
-		o := edges.Options{Wait: EdgeWait}
-		if k.Update != "off" {
-			o.Settle, o.Age = settle, updateAge
-		}
-		s.log = edges.NewLog(o)
-	}
-	if k.forgets() {
-		s.Forgotten = forget.New(s.Name)
-	}
 	if err := w.Kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
 	}
@@ -230,19 +182,6 @@ func (s *Stream) Config(i int, brokers []string, redis, http string) string {
 		more = fmt.Sprintf("features: {from: redis, redis: {url: \"redis://%s/0\", read_timeout: 500ms}}\n",
 			s.world.FeatureWays[i].Addr())
 		input = append(input, "mapping: {edges: /"+record.MappedEdges+"}")
-	}
-	if s.Labels != nil {
-		more += fmt.Sprintf("labels: {topic: %s, remember: 20000}\n", s.Topic("labels"))
-	}
-	if s.log != nil {
-		attach += fmt.Sprintf(", wait: %v, unmatched: %s", EdgeWait, s.unmatchedPolicy())
-		if s.Update != "off" {
-			attach += fmt.Sprintf(", update: %s, settle: %v, update_age: %v", s.Update, settle, updateAge)
-		}
-		more += fmt.Sprintf("repartition: {nodes: [%s], edges: [%s]}\n", s.Topic("nodes"), s.Topic("edges"))
-	}
-	if s.Forgotten != nil {
-		input, output = append(input, "forget: \"on\""), output+", tombstones: true"
 	}
 	return fmt.Sprintf(`kafka:
   brokers: [%s]

@@ -6,37 +6,36 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/test/chaos/ledger"
 	"rivulet/test/harness"
 )
 
 // A trap springs at its moment alone, with a batch in hand that is worth it, and a commit that passes empties its hand.
 func TestTrapsMoments(t *testing.T) {
 	const worth = 8
-	some := make([]attempt, worth)
+	const some = worth
 	for _, c := range []struct {
 		name  string
-		at    ledger.Moment
-		batch []attempt
+		at    Moment
+		batch int
 		key   kmsg.Key
 		meets bool
 		left  int // of the batch
 	}{
-		{"a commit", ledger.BeforeCommit, some, kmsg.OffsetCommit, true, len(some)},
-		{"the end of a transaction", ledger.BeforeCommit, some, kmsg.EndTxn, true, len(some)},
-		{"a commit of few", ledger.BeforeCommit, some[:2], kmsg.OffsetCommit, false, 0},
-		{"a commit of nothing", ledger.BeforeCommit, nil, kmsg.OffsetCommit, false, 0},
-		{"a commit at another moment", ledger.AfterPublish, some, kmsg.OffsetCommit, false, 0},
-		{"a join", InJoin, nil, kmsg.JoinGroup, true, 0},
-		{"a join at another moment", ledger.BeforePublish, some, kmsg.JoinGroup, false, len(some)},
-		{"a heartbeat", ledger.BeforeCommit, some, kmsg.Heartbeat, false, len(some)},
+		{"a commit", BeforeCommit, some, kmsg.OffsetCommit, true, some},
+		{"the end of a transaction", BeforeCommit, some, kmsg.EndTxn, true, some},
+		{"a commit of few", BeforeCommit, 2, kmsg.OffsetCommit, false, 0},
+		{"a commit of nothing", BeforeCommit, 0, kmsg.OffsetCommit, false, 0},
+		{"a commit at another moment", AfterPublish, some, kmsg.OffsetCommit, false, 0},
+		{"a join", InJoin, 0, kmsg.JoinGroup, true, 0},
+		{"a join at another moment", BeforePublish, some, kmsg.JoinGroup, false, some},
+		{"a heartbeat", BeforeCommit, some, kmsg.Heartbeat, false, some},
 	} {
 		one := &Trap{Options: Options{At: c.at, Worth: worth}, batch: c.batch, since: time.Now()}
-		if got := one.meets(&harness.KafkaRequest{Key: c.key.Int16()}); got != c.meets || len(one.batch) != c.left {
-			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, len(one.batch), c.meets, c.left)
+		if got := one.meets(&harness.KafkaRequest{Key: c.key.Int16()}); got != c.meets || one.batch != c.left {
+			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, one.batch, c.meets, c.left)
 		}
 	}
-	late := &Trap{Options: Options{At: ledger.BeforeCommit, Worth: worth}, batch: some[:1],
+	late := &Trap{Options: Options{At: BeforeCommit, Worth: worth}, batch: 1,
 		since: time.Now().Add(-time.Minute)}
 	if !late.meets(&harness.KafkaRequest{Key: kmsg.OffsetCommit.Int16()}) {
 		t.Error("a trap that has waited takes what comes")

@@ -22,7 +22,6 @@ type Options struct {
 	Dir      string // of everything
 	Bin      string // directory of the programs; empty: they are built
 	Old      string // a commit whose programs are built, too; empty: none
-	Update   string // attach.update of streams that grow
 	Streams  string // only streams whose name contains this run
 	Brokers  int
 	Sentinel bool // Redis is a master and a replica with a sentinel
