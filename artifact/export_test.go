@@ -3,7 +3,7 @@ package artifact
 import (
 	"maps"
 
-	"rivulet/durable"
+	"rivulet/internal/durable"
 )
 
 // WriteFaulty is Write on a disk whose operations fail where fault says so.

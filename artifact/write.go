@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rivulet/durable"
+	"rivulet/internal/durable"
 )
 
 // Write seals b and writes it to a directory, which must not exist yet or be empty: an artifact is never changed in

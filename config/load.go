@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"rivulet/spelling"
+	"rivulet/internal/spelling"
 )
 
 const (

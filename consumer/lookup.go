@@ -6,8 +6,8 @@ import (
 
 	"rivulet/consumer/edges"
 	"rivulet/consumer/forget"
-	"rivulet/hashtable"
 	"rivulet/infer/attach"
+	"rivulet/internal/hashtable"
 )
 
 // neighbours holds the rows of M of a batch's neighbours: as rows, or as numbers of rows.

@@ -14,8 +14,8 @@ import (
 	"rivulet/dataset/columns"
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
-	"rivulet/durable"
 	"rivulet/infer/target"
+	"rivulet/internal/durable"
 )
 
 // Save writes the data set in the GraphSAINT layout, so that [Open], SciPy and NumPy read it. The directory is

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/sidecar"
-	"rivulet/durable"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/internal/durable"
 	"rivulet/test/expect"
 )
 

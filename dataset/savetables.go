@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"rivulet/dataset/table"
-	"rivulet/durable"
+	"rivulet/internal/durable"
 )
 
 // SaveCSV writes the data set as nodes.csv and edges.csv, which [Open] reads: the features as a list of numbers

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"rivulet/hashtable"
+	"rivulet/internal/hashtable"
 )
 
 // Check returns nil if a model of d raw features can take the arrival, and otherwise a *[FieldError] with one of the

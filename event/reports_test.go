@@ -13,8 +13,7 @@ import (
 	"rivulet/test/expect"
 )
 
-// Records as public reports of other projects have them; docs/measurements/reports.md lists the reports. Inputs are our
-// own.
+// Records as public reports of other projects have them. Inputs are our own.
 func TestReportsOfOthers(t *testing.T) {
 	const own = `{"id":"17","features":[0.5,2],"edges":["a","3"]}`
 	debezium := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetDebezium, Named: "#",

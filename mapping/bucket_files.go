@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/spill"
+	"rivulet/internal/spill"
 )
 
 // spillBytes is about the size of one of the files in which the rows of a large M are sorted by bucket. All rows of a

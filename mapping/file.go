@@ -19,7 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"rivulet/artifact"
-	"rivulet/durable"
+	"rivulet/internal/durable"
 	"rivulet/mapping/offheap"
 )
 

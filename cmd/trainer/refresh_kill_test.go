@@ -16,7 +16,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/durable"
+	"rivulet/internal/durable"
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
 	"rivulet/test/expect"

@@ -15,7 +15,6 @@
 // nodes, k is first cut into 16 ranges, each with a sum of its own. All processors do this in the same order,
 // with the same bits. The loops and kernels are those of package tile. BenchmarkKernels prints GFLOP/s beside the
 // processor's peak and gonum's blas32; tools/peer/gemm.py prints those of OpenBLAS, and
-// docs/measurements/performance.md has the table.
 package gemm
 
 import (

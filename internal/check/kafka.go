@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"rivulet/internal/spelling"
 	"rivulet/kafka"
 	"rivulet/kafka/probe"
 	"rivulet/kafka/retry"
-	"rivulet/spelling"
 )
 
 // Kafka checks everything that a consumer needs of Kafka.

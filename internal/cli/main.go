@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/internal/build"
-	"rivulet/spelling"
+	"rivulet/internal/spelling"
 )
 
 // Main runs a command until it ends, with a context that ends on SIGINT or SIGTERM; a second signal has its default

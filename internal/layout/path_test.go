@@ -191,32 +191,6 @@ func TestOneScreen(t *testing.T) {
 	}
 }
 
-// TestFilesOfThePathAreOnTheMap wants a line for each file of the path in ARCHITECTURE.md, and no others.
-func TestFilesOfThePathAreOnTheMap(t *testing.T) {
-	page, err := os.ReadFile("../../ARCHITECTURE.md")
-	expect.OK(t, err)
-	missing := map[string]bool{}
-	for _, s := range pathSources(t) {
-		if !strings.HasSuffix(s.name, "/doc.go") {
-			missing["| `"+s.name+"` | "] = true
-		}
-	}
-	for line := range strings.Lines(string(page)) {
-		name, rest, _ := strings.Cut(strings.TrimPrefix(line, "| `"), "` | ")
-		if !strings.HasSuffix(name, ".go") || rest == "" {
-			continue
-		}
-		if row := "| `" + name + "` | "; !missing[row] {
-			t.Errorf("ARCHITECTURE.md has a line for %s, which is not there, or there twice", name)
-		} else {
-			delete(missing, row)
-		}
-	}
-	for row := range missing {
-		t.Errorf("ARCHITECTURE.md has no line that begins with %s", row)
-	}
-}
-
 // TestWorkaroundsAreTested wants every test that package kafka's doc names to be there.
 func TestWorkaroundsAreTested(t *testing.T) {
 	page, err := os.ReadFile("../../kafka/doc.go")

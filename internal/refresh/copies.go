@@ -15,7 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"rivulet/artifact"
-	"rivulet/durable"
+	"rivulet/internal/durable"
 )
 
 // Copies are the directories of many rounds: below Artifacts and Graphs each round has one of its own, both of the

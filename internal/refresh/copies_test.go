@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"rivulet/dataset"
-	"rivulet/durable"
 	"rivulet/graph"
 	"rivulet/infer/target"
+	"rivulet/internal/durable"
 	"rivulet/schema"
 	"rivulet/test/expect"
 	"rivulet/trainer/prequential"

@@ -13,7 +13,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/durable"
+	"rivulet/internal/durable"
 	"rivulet/kafka"
 	"rivulet/trainer/features"
 	"rivulet/trainer/merge"

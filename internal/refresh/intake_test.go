@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/internal/durable"
 	"rivulet/schema"
 	"rivulet/test/expect"
 	"rivulet/trainer/merge"

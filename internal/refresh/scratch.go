@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rivulet/durable"
+	"rivulet/internal/durable"
 )
 
 // scratch makes the directory for the files of a round on a graph of tables, which has a name that [Copies.Lock]

@@ -3,7 +3,7 @@ package wire
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/spelling"
+	"rivulet/internal/spelling"
 )
 
 // AllTopics asks for the names of all topics that this client may see.

@@ -16,8 +16,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"rivulet/durable"
 	"rivulet/graph"
+	"rivulet/internal/durable"
 )
 
 // A checkpoint file, all numbers little-endian:

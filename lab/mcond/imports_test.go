@@ -15,7 +15,7 @@ import (
 // The learned recipe calls no solver: from this module it imports T, the model that it matches, the features and the
 // optimiser.
 func TestImportsNothingOfTheSolver(t *testing.T) {
-	allowed := map[string]bool{"rivulet/durable": true, "rivulet/graph": true, "rivulet/graph/gemm": true,
+	allowed := map[string]bool{"rivulet/internal/durable": true, "rivulet/graph": true, "rivulet/graph/gemm": true,
 		"rivulet/infer": true, "rivulet/infer/attach": true, "rivulet/infer/preprocess": true,
 		"rivulet/test/expect": true, "rivulet/trainer/descent": true, "rivulet/trainer/features": true}
 	here := os.DirFS(".")

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"sync"
 
-	"rivulet/hashtable"
 	"rivulet/infer/attach"
+	"rivulet/internal/hashtable"
 )
 
 // Cache keeps rows in memory by their ids, each with a stamp: the epoch under which Redis has the row of an

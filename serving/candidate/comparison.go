@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"rivulet/stats"
+	"rivulet/internal/stats"
 )
 
 // Comparison counts what CURRENT and CANDIDATE answered to the same arrivals. Each consumer keeps its own and writes it

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The table of docs/measurements/performance.md ("In one run"): Rivulet and its peers, one after the other, on this machine, with nothing
+# Rivulet and its peers, one after the other, on this machine, with nothing
 # else to do. It takes some 10 to 25 minutes on two cores and 6 GB of memory, and prints each command before what it says.
 #
 #   tools/peer/all.sh DATA OUT     DATA has amazon_photo and coauthor_cs in GraphSAINT layout; OUT takes about 3 GB

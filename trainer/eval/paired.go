@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rivulet/stats"
+	"rivulet/internal/stats"
 )
 
 // Pairing compares a row's predictions with Whole's, node by node. Better counts the nodes that the row has right and

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"rivulet/stats"
+	"rivulet/internal/stats"
 )
 
 func TestCombined(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"rivulet/dataset"
-	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/internal/durable"
+	"rivulet/internal/spill"
 	"rivulet/schema"
-	"rivulet/spill"
 )
 
 // Data is a data set in memory.

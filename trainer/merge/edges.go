@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"rivulet/spill"
+	"rivulet/internal/spill"
 )
 
 // ends puts edges into buckets. An edge of an arrival that joins T goes by the id at its other end. An edge of its own,

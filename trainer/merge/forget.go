@@ -2,7 +2,7 @@ package merge
 
 import (
 	"rivulet/dataset"
-	"rivulet/spill"
+	"rivulet/internal/spill"
 )
 
 // forgetMark stands where a record of an arrival has the number of dropped entries, and says that the id is forgotten.

@@ -11,8 +11,8 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/sidecar"
-	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/internal/durable"
 	"rivulet/test/expect"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"rivulet/dataset"
-	"rivulet/durable"
+	"rivulet/internal/durable"
 	"rivulet/schema"
 )
 

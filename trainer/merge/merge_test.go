@@ -16,9 +16,9 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/sidecar"
-	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/internal/durable"
 	"rivulet/test/expect"
 )
 

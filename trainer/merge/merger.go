@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"rivulet/durable"
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/internal/durable"
+	"rivulet/internal/spill"
 	"rivulet/schema"
-	"rivulet/spill"
 )
 
 // DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something

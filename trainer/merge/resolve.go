@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/spill"
+	"rivulet/internal/spill"
 )
 
 // rangeRows is the number of rows whose decisions are in memory together.

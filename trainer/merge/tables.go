@@ -16,8 +16,8 @@ import (
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/sidecar"
 	"rivulet/dataset/table"
-	"rivulet/durable"
 	"rivulet/infer/target"
+	"rivulet/internal/durable"
 	"rivulet/schema"
 	"rivulet/trainer/stage/partition"
 )

@@ -14,8 +14,8 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/durable"
 	"rivulet/event"
+	"rivulet/internal/durable"
 	"rivulet/test/expect"
 )
 

@@ -10,7 +10,7 @@ import (
 	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/event"
-	"rivulet/spill"
+	"rivulet/internal/spill"
 	"rivulet/trainer/stage/partition"
 )
 

@@ -14,8 +14,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/internal/app"
+	"rivulet/internal/spelling"
 	"rivulet/serving"
-	"rivulet/spelling"
 )
 
 // withVersions makes a command of work on the versions in Redis.
