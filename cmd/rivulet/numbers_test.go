@@ -45,9 +45,8 @@ func refusedByPrograms(t *testing.T, task, more string) (dir string) {
 		"task: " + task + "\n" + more
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600))
 	for line, want := range map[string]string{
-		"demo --data " + dir:               "the demonstration",
-		"demo --grow --data " + dir:        "the demonstration",
-		"demo --prequential --data " + dir: "evaluation in order",
+		"demo --data " + dir:        "the demonstration",
+		"demo --grow --data " + dir: "the demonstration",
 	} {
 		out, err := harness.Execute(root(), strings.Fields(line)...)
 		if want = "the task is " + task + ", and " + want + " is for classes "; err == nil ||

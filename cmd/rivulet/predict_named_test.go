@@ -104,8 +104,7 @@ func TestPredictByName(t *testing.T) {
 		t.Errorf("an artifact of columns is taken for data of positions: %v", err)
 	}
 	report, err := demo.Run(t.Context(), byName, demo.Options{Artifact: out.Bundle, Train: o, Mode: "node", Batch: 64,
-		Linger:     time.Millisecond,
-		Partitions: 1, Progress: cli.Stderr(), Log: slog.New(slog.DiscardHandler)})
+		Progress: cli.Stderr(), Log: slog.New(slog.DiscardHandler)})
 	expect.OK(t, err)
 	if report.Missing != 0 || report.Arrivals != len(byName.Test) {
 		t.Errorf("demo of the artifact: %d of %d arrivals are missing", report.Missing, report.Arrivals)

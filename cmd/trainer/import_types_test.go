@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"rivulet/artifact"
 	"rivulet/config"
@@ -89,8 +88,7 @@ func TestImportOnTypesOfNodes(t *testing.T) {
 		bundle, err := artifact.ReadAll(out)
 		expect.OK(t, err)
 		r, err := demo.Run(t.Context(), d, demo.Options{Train: trainer.Defaults(), Artifact: bundle, Mode: config.ModeNode,
-			Batch: 16, Linger: time.Millisecond, Partitions: 2, Progress: &cli.Lines{W: io.Discard},
-			Log: slog.New(slog.DiscardHandler)})
+			Batch: 16, Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)})
 		expect.OK(t, err)
 		if r.Arrivals != len(d.Test) || r.Predicted != len(d.Test) || r.DeadLetters != 0 || r.Accuracy != 100 {
 			t.Errorf("%s: the stream %+v, want %d arrivals, all answered and right", name, r, len(d.Test))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +56,8 @@ func ready(t *testing.T) *artifact.Bundle {
 func options(mode string) Options {
 	train := trainer.Defaults()
 	train.Costs, train.Own, train.WeightDecays = false, trainer.OwnNever, []float64{1e-2, 1e-4}
-	return Options{Train: train, Mode: mode, Batch: 64, Linger: 5 * time.Millisecond, Partitions: 3,
-		Progress: &cli.Lines{W: io.Discard}, Log: slog.New(slog.DiscardHandler)}
+	return Options{Train: train, Mode: mode, Batch: 64, Progress: &cli.Lines{W: io.Discard},
+		Log: slog.New(slog.DiscardHandler)}
 }
 
 // Every arrival is predicted exactly once, and the stream gives the answers of the artifact offline.
@@ -104,24 +103,6 @@ func TestTheEasyRateIsTold(t *testing.T) {
 		if err := r.Print(&out); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v, no %q in:\n%s", err, want, out.String())
 		}
-	}
-}
-
-// The consumer's own accuracy by labels equals the demo's count, because every label finds its prediction; its
-// calibration error is the one of the predictions that were read.
-func TestLabelsSayWhatTheDemoCounts(t *testing.T) {
-	d, o := tiny(t), options(config.ModeNode)
-	o.Labels, o.Artifact = true, ready(t)
-	r, err := Run(t.Context(), d, o)
-	expect.OK(t, err)
-	if l := r.Labels; l == nil || l.Published != 400 || l.Matched != 400 || l.Window != 400 || l.Accuracy != r.Accuracy ||
-		math.Abs(l.WindowAccuracy-r.Accuracy) > 1e-9 || l.WindowECE <= 0 || l.WindowECE > 30 {
-		t.Errorf("accuracy %.3f%%, by labels %+v", r.Accuracy, l)
-	}
-	var out bytes.Buffer
-	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "by labels") ||
-		!strings.Contains(out.String(), "of 400 labelled") {
-		t.Errorf("%v:\n%s", err, out.String())
 	}
 }
 
@@ -185,13 +166,13 @@ func TestLinesAreTheStream(t *testing.T) {
 
 func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Options) map[string]string {
 	t.Helper()
-	stack, cfg, err := start(o)
+	s, err := start(t.Context(), b, o)
 	expect.OK(t, err)
-	defer stack.close()
-	cfg.Output.Logits = true
-	expect.OK(t, publish(t.Context(), cfg.Redis.RedisServer, b, o.Progress))
-	expect.OK(t, stream(t.Context(), d, cfg, newTally(d, time.Now), o))
-	r, end, err := app.Services{Brokers: cfg.Kafka.Brokers, Log: o.Log}.Reader(cfg.Kafka.Topics.Predictions, "")
+	defer s.close()
+	s.consumer.Output.Logits = true
+	expect.OK(t, s.stream(t.Context(), replay.TestNodes(d), newTally(d, time.Now), o))
+	topics := s.consumer.Kafka.Topics
+	r, end, err := app.Services{Brokers: s.consumer.Kafka.Brokers, Log: o.Log}.Reader(topics.Predictions, "")
 	expect.OK(t, err)
 	defer end()
 	out := map[string]string{}

@@ -5,137 +5,136 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
-	"rivulet/config"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/internal/app"
+	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 )
 
-// feed is one stream through a consumer: the arrivals, the reader of the predictions, and further goroutines.
-type feed struct {
-	cfg    config.Consumer
-	tally  *tally
-	stream replay.Stream
-	gates  []*replay.Gate // places at which the stream waits
-	read   func(*event.Prediction)
-	line   func() string // the stream's progress in words
-	// live shows the progress while the stream is sent, and not only after its end.
-	live bool
-	// beside run from the start until their context ends.
-	beside []func(ctx context.Context) error
-}
+const (
+	patience = 30 * time.Second      // for which nothing moves before missing arrivals count as lost
+	look     = 20 * time.Millisecond // between two looks at the stream's progress
+	// chunk is the largest number of arrivals sent at once. Small chunks keep the clock of an arrival close to its
+	// sending.
+	chunk = 250
+)
 
-// run starts the consumer and the feed's reader, sends, and returns when every arrival is settled or nothing has
-// moved for too long.
-func (f *feed) run(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	parts := 2 + len(f.beside)
-	failed := make(chan error, parts)
-	go func() { failed <- app.RunConsumer(ctx, f.cfg, o.Log, f.tally) }()
-	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
-	go func() { failed <- f.follow(reading, o.Log) }()
-	for _, beside := range f.beside {
-		go func() { failed <- beside(ctx) }()
-	}
+// stream sends arrivals through a consumer and reads the predictions as a feed would. It returns when every arrival is
+// predicted or dead, or nothing has moved for too long.
+func (s *stack) stream(ctx context.Context, arrivals replay.Stream, t *tally, o Options) error {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var parts sync.WaitGroup
+	var consumed, followed, sent error
+	parts.Go(func() {
+		consumed = app.RunConsumer(running, s.consumer, o.Log, t)
+		stop(consumed)
+	})
+	parts.Go(func() {
+		followed = s.follow(running, t, o.Log)
+		stop(followed)
+	})
 	// The stream begins when the consumer has joined its group, so that its rate does not include the joining, and
 	// when predictions are read.
-	err := until(ctx, f.tally.ready, failed)
-	if err == nil {
-		err = f.sendAndSettle(ctx, failed, o)
+	if until(running, t.ready) {
+		parts.Go(func() {
+			if sent = s.send(running, arrivals, t, o); sent != nil {
+				stop(sent)
+			}
+		})
+		t.settle(running, arrivals.Len, o.Progress)
 	}
-	cancel(nil)
-	stopReading()
-	for range parts {
-		err = errors.Join(err, <-failed)
+	stop(fmt.Errorf("nothing has moved for %s", patience)) // it has an effect only if arrivals are still being sent
+	parts.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return err
+	return errors.Join(consumed, followed, sent)
+}
+
+// until waits until done returns true, and reports false if ctx ends before.
+func until(ctx context.Context, done func() bool) bool {
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
+}
+
+// settle waits until all arrivals are predicted or dead, or until nothing has moved for patience, and shows the
+// progress. While all arrivals sent so far are settled, nothing needs to move.
+func (t *tally) settle(ctx context.Context, arrivals int, lines *cli.Lines) {
+	defer lines.Done()
+	before, moved := -1, t.now()
+	until(ctx, func() bool {
+		settled, sent := t.progress()
+		if settled != before || (settled >= sent && settled < arrivals) {
+			before, moved = settled, t.now()
+		}
+		lines.Live(t.line())
+		return settled >= arrivals || t.now().Sub(moved) > patience
+	})
 }
 
 // follow reads the predictions that are published from now on until ctx ends.
-func (f *feed) follow(ctx context.Context, log *slog.Logger) error {
+func (s *stack) follow(ctx context.Context, t *tally, log *slog.Logger) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r, end, err := app.Services{Brokers: f.cfg.Kafka.Brokers, Log: log}.Reader(f.cfg.Kafka.Topics.Predictions, "")
+	cfg := s.consumer.Kafka
+	r, end, err := app.Services{Brokers: cfg.Brokers, Log: log}.Reader(cfg.Topics.Predictions, "")
 	if err != nil {
 		return err
 	}
 	defer end()
 	var p event.Prediction
-	err = r.Follow(ctx, func() { f.tally.reading.Store(true) }, func(rec kafka.Record) {
+	var unread error
+	err = r.Follow(ctx, func() { t.reading.Store(true) }, func(rec kafka.Record) {
 		p = event.Prediction{}
 		if err := (json.Codec{}).DecodePrediction(rec.Value, &p); err != nil {
-			cancel(fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Position.Offset,
-				rec.Position.Partition, err))
+			unread = fmt.Errorf("reading the prediction at offset %d of partition %d: %w", rec.Position.Offset,
+				rec.Position.Partition, err)
+			cancel(unread)
 			return
 		}
-		f.read(&p)
+		t.read(&p)
 	})
-	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return err
+	return errors.Join(unread, err)
 }
 
-// openTopic returns a sink with its own connections, which end closes.
-func openTopic(b config.Brokers, name string, log *slog.Logger) (t *replay.Topic, end func(), err error) {
-	client, err := app.ConnectKafka(b, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if t, err = replay.NewTopic(client, name, "", log); err != nil {
-		return nil, nil, err
-	}
-	return t, client.Close, nil
-}
-
-// send replays the stream to the topic of arrivals.
-func (f *feed) send(ctx context.Context, o Options) error {
-	topic, end, err := openTopic(f.cfg.Kafka.Brokers, f.cfg.Kafka.Topics.Arrivals, o.Log)
+// send replays arrivals to their topic; t, if not nil, counts them.
+func (s *stack) send(ctx context.Context, arrivals replay.Stream, t *tally, o Options) error {
+	client, err := app.ConnectKafka(s.consumer.Kafka.Brokers, s.consumer.Kafka.Topics.Arrivals)
 	if err != nil {
 		return err
 	}
-	defer end()
-	_, err = replay.Replay(ctx, f.stream, &handoverTimes{tally: f.tally, next: topic},
-		replay.Options{Rate: o.Rate, Chunk: chunk, Gates: f.gates})
+	defer client.Close()
+	topic, err := replay.NewTopic(client, s.consumer.Kafka.Topics.Arrivals, "", o.Log)
+	if err != nil {
+		return err
+	}
+	_, err = replay.Replay(ctx, arrivals, handover{topic, t}, replay.Options{Rate: o.Rate, Chunk: chunk})
 	return err
 }
 
-// handoverTimes records the times at which arrivals are handed over.
-type handoverTimes struct {
+// handover sends arrivals, and records the times at which they are handed over.
+type handover struct {
+	topic *replay.Topic
 	tally *tally
-	next  *replay.Topic
 }
 
-func (c *handoverTimes) Send(ctx context.Context, arrivals []event.Arrival) error {
-	c.tally.arrived(arrivals)
-	return c.next.Send(ctx, arrivals)
-}
-
-func (f *feed) sendAndSettle(ctx context.Context, failed chan error, o Options) error {
-	if !f.live {
-		if err := f.send(ctx, o); err != nil {
-			return err
-		}
-		return f.tally.settle(ctx, f.stream.Len, failed, o.Progress, f.line)
+func (h handover) Send(ctx context.Context, arrivals []event.Arrival) error {
+	if h.tally != nil {
+		h.tally.arrived(arrivals)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	sent := make(chan error, 1)
-	go func() {
-		err := f.send(ctx, o)
-		if err != nil {
-			cancel(fmt.Errorf("sending arrivals: %w", err))
-		}
-		sent <- err
-	}()
-	err := f.tally.settle(ctx, f.stream.Len, failed, o.Progress, f.line)
-	cancel(fmt.Errorf("nothing has moved for %s", patience)) // without effect if everything was sent
-	if s := <-sent; err == nil {
-		err = s
-	}
-	return err
+	return h.topic.Send(ctx, arrivals)
 }

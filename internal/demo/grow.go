@@ -4,159 +4,255 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"text/tabwriter"
 	"time"
 
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/trainer/eval"
 )
 
-// The three ways in which a stream is served.
 const (
-	GrowthOff     = "off"     // arrivals are predicted and get no rows
-	GrowthOn      = "on"      // they get rows of M, by which later ones attach to them
-	GrowthRefresh = "refresh" // and in mid-stream the earlier ones are merged into T and the artifact is made anew
+	growTime   = 15 * time.Second // of the stream, if no rate is given
+	windows    = 10               // equal parts of the stream in the report
+	wholeSteps = 50               // in which the whole graph grows, see [eval.WholeGrowing]
 )
 
-// The places at which the stream with a refresh waits, as shares of its arrivals: for the new artifact to be
-// trained, and for it to serve.
-const (
-	trainedAt = 2. / 3
-	servedAt  = 3. / 4
-)
+// GrowReport holds the figures of a stream by which the graph grows. Accuracies and shares are in percent.
+type GrowReport struct {
+	Dataset        string `json:"dataset"`
+	Nodes          int    `json:"nodes"` // N before the stream
+	SyntheticNodes int    `json:"synthetic_nodes"`
+	Withheld       int    `json:"withheld"` // training nodes that arrive
+	Test           int    `json:"test"`     // test nodes that arrive
+	Delivery
+	Windows      []Window `json:"windows"` // equal parts of the stream, in its order
+	All          Window   `json:"all"`     // the whole stream
+	Model        string   `json:"model"`
+	TrainSeconds float64  `json:"train_seconds"`
+	Seed         uint64   `json:"seed"`
+}
 
-// Bounds of a stream's time if no rate is given, and the factor by which it takes longer than the training: the
-// refresh, whose graph is larger and which shares the processors with the stream, has a sixth of the stream to
-// train in.
-const (
-	shortest    = 15 * time.Second
-	longest     = time.Minute
-	perTraining = 18
-)
+// Window is a part of the stream. Unknown neighbours are those of all its arrivals, accuracies are of its test nodes.
+type Window struct {
+	From     int `json:"from"` // its first arrival, counted from 0
+	Arrivals int `json:"arrivals"`
+	Test     int `json:"test"` // test nodes among them
 
-// Grow runs the same stream three times: growth off, on, and on with a refresh in mid-stream, each on services of
-// its own. The first artifact is made without half of the training nodes, which arrive with the test nodes.
+	Unknown        float64 `json:"unknown"`         // share of the neighbours that have no row of M
+	UnknownWithout float64 `json:"unknown_without"` // the same if arrivals had no rows
+	Accuracy       float64 `json:"accuracy"`
+	// AccuracyWithout is of the same artifact, offline, if arrivals had no rows.
+	AccuracyWithout float64 `json:"accuracy_without"`
+	// AccuracyWhole is of the same models on the whole graph with all earlier arrivals in it.
+	AccuracyWhole float64 `json:"accuracy_whole"`
+}
+
+// Grow withholds half of the training nodes, trains on the rest, and streams the withheld ones and the test nodes in a
+// random order. Each arrival names its edges to the nodes of T and to earlier arrivals, which get rows of M.
 //
-// o.Artifact must be nil, o.Mode config.ModeNode and o.Labels false.
+// o.Artifact must be nil and o.Mode config.ModeNode.
 func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, error) {
-	if o.Artifact != nil || o.Mode != config.ModeNode || o.Labels {
-		return nil, errors.New("growing: an artifact is given, or graph batches, or labels of all arrivals are asked for")
+	if o.Artifact != nil || o.Mode != config.ModeNode {
+		return nil, errors.New("growing: an artifact is given, or graph batches")
 	}
 	p, err := newPlan(d, o.Train.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("growing: %w", err)
 	}
-	start := time.Now()
+	if o.Rate == 0 {
+		o.Rate = float64(len(p.order)) / growTime.Seconds()
+	}
 	outcome, err := prepare(ctx, p.base, o)
 	if err != nil {
 		return nil, err
 	}
-	g := &growthRun{plan: p, bundle: outcome.Bundle, o: o, seconds: time.Since(start).Seconds()}
-	if g.o.Rate == 0 {
-		took := min(longest, max(shortest, time.Duration(perTraining*g.seconds*float64(time.Second))))
-		g.o.Rate = float64(len(p.order)) / took.Seconds()
-	}
-	for _, growth := range []string{GrowthOff, GrowthOn, GrowthRefresh} {
-		run, err := g.run(ctx, growth)
-		if err != nil {
-			return nil, fmt.Errorf("the stream with growth %s: %w", growth, err)
-		}
-		g.runs = append(g.runs, run)
-	}
-	return g.report(ctx)
-}
-
-// growthRun holds the data of a run of Grow.
-type growthRun struct {
-	plan    *plan
-	bundle  *artifact.Bundle // made before the stream
-	o       Options
-	seconds float64 // of its training
-	runs    []*growRun
-}
-
-// growRun is one finished stream.
-type growRun struct {
-	growth  string
-	tally   *tally
-	pauses  pauses
-	refresh *refresher // nil without one
-}
-
-// run streams through fresh services.
-func (g *growthRun) run(ctx context.Context, growth string) (*growRun, error) {
-	o := g.o
-	o.Labels = growth == GrowthRefresh
-	stack, cfg, err := start(o)
+	s, err := start(ctx, outcome.Bundle, o)
 	if err != nil {
 		return nil, err
 	}
-	defer stack.close()
-	cfg.Labels.Topic = "" // the refresh reads it; for the consumer there are too few labels to compare with
-	if growth != GrowthOff {
-		cfg.Attach.Arrivals = config.On
-	}
-	if err := publish(ctx, cfg.Redis.RedisServer, g.bundle, o.Progress); err != nil {
+	defer s.close()
+	s.consumer.Attach.Arrivals = config.On
+	t := newTally(d, time.Now)
+	if err := s.stream(ctx, p.stream(), t, o); err != nil {
 		return nil, err
 	}
-	t := newTally(g.plan.data, time.Now)
-	run := &growRun{growth: growth, tally: t}
-	f := &feed{cfg: cfg, tally: t, stream: g.plan.stream(), read: t.read, live: true,
-		line: func() string { return t.growing(growth, g.plan) }}
-	if growth == GrowthRefresh {
-		run.refresh = g.refresher(f)
+	m := outcome.Bundle.Manifest
+	r := &GrowReport{Dataset: m.Data.Name, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes,
+		Withheld: len(p.order) - len(d.Test), Test: len(d.Test), Delivery: t.delivery(len(p.order), o.Rate),
+		Model: m.DefaultModel, TrainSeconds: outcome.Seconds, Seed: m.Seed}
+	if err := r.compare(ctx, p, outcome.Bundle, t, o.Progress); err != nil {
+		return nil, fmt.Errorf("comparing with the whole graph: %w", err)
 	}
-	err = f.run(ctx, o)
-	run.pauses = newPauses(t.published, f.gates)
-	return run, err
+	return r, nil
 }
 
-// refresher adds a refresh that runs beside a stream, which waits for it.
-func (g *growthRun) refresher(f *feed) *refresher {
-	labels := newLabeller(g.plan.withheld, f.tally.now)
-	r := &refresher{plan: g.plan, cfg: f.cfg, tally: f.tally, labels: labels, log: g.o.Log,
-		trained: make(chan struct{}), serves: make(chan struct{})}
-	n := float64(f.stream.Len)
-	f.gates = []*replay.Gate{{At: int(trainedAt * n), Open: r.trained}, {At: int(servedAt * n), Open: r.serves}}
-	f.read = func(p *event.Prediction) {
-		f.tally.read(p)
-		labels.predicted(p.ID)
+// compare fills the windows in.
+func (r *GrowReport) compare(ctx context.Context, p *plan, b *artifact.Bundle, t *tally, progress *cli.Lines) error {
+	n := len(p.order)
+	whole, err := eval.WholeGrowing(ctx, p.base, b, p.order, 0, max(1, n/wholeSteps), true, progress)
+	if err != nil {
+		return err
 	}
-	f.beside = append(f.beside, r.run, func(ctx context.Context) error {
-		return labels.run(ctx, f.cfg.Kafka.Brokers, g.o.Log)
-	})
-	return r
+	for k := range windows {
+		if from, to := k*n/windows, (k+1)*n/windows; to > from {
+			w, err := p.window(from, to, b, t, whole)
+			if err != nil {
+				return err
+			}
+			r.Windows = append(r.Windows, w)
+		}
+	}
+	r.All, err = p.window(0, n, b, t, whole)
+	return err
 }
 
-// wholeSteps is the number of steps in which the whole graph grows for Whole, which knows all arrivals before a
-// step.
-const wholeSteps = 50
+// plan is a stream by which the graph grows: every second training node of each class is withheld from T and
+// arrives with the test nodes, in a random order.
+//
+// An arrival names its edges to the nodes that exist when it arrives: T's, and the arrivals before it. Its edges to
+// later arrivals are named by those. Validation nodes are held out and never named.
+type plan struct {
+	data  *dataset.Dataset // as read
+	base  *dataset.Dataset // before the stream: arrivals are in no role and have no class
+	order []int32          // nodes in the order in which they arrive
+	place []int32          // n: of each node in order, or inT or nowhere
+	test  []bool           // of each arrival, in order: whether it is a test node
+}
 
-// whole returns the models' classes on the whole graph as it grows, by version and node; for a refreshed model from
-// the first arrival that it answered on.
-func (g *growthRun) whole(ctx context.Context, order []int32, refreshed int) (map[string]map[int32]int32, error) {
-	out := map[string]map[int32]int32{}
-	step := max(1, len(order)/wholeSteps)
-	answer := func(b *artifact.Bundle, from int) error {
-		classes, err := eval.WholeGrowing(ctx, g.plan.base, b, order, from, step, false, g.o.Progress)
-		if err != nil {
-			return err
+// Places of nodes that do not arrive.
+const (
+	inT     = -2
+	nowhere = -1 // validation nodes, and those in no role
+)
+
+// purposeStream is the random stream of the plan; it is independent of the trainer's streams of the same seed.
+const purposeStream = 1 << 32
+
+// newPlan returns the same plan for the same data and seed.
+func newPlan(d *dataset.Dataset, seed uint64) (*plan, error) {
+	rng := rand.New(rand.NewPCG(seed, purposeStream))
+	shuffled := slices.Clone(d.Train)
+	rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	p := &plan{data: d, place: make([]int32, d.Nodes())}
+	base := *d
+	base.Train, base.Test, base.Labels = nil, nil, slices.Clone(d.Labels)
+	met := make([]int, len(d.Classes)) // training nodes of each class so far
+	for _, i := range shuffled {
+		met[d.Labels[i]]++
+		if met[d.Labels[i]]%2 == 1 { // no class vanishes
+			base.Train = append(base.Train, i)
+		} else {
+			p.order = append(p.order, i)
 		}
-		of := make(map[int32]int32, len(classes))
-		for k, c := range classes {
-			of[order[from+k]] = c
+	}
+	if len(p.order) == 0 || len(d.Test) == 0 {
+		return nil, fmt.Errorf("%s has %d training nodes to withhold and %d test nodes, want some of both", d.Name,
+			len(p.order), len(d.Test))
+	}
+	slices.Sort(base.Train)
+	p.order = append(p.order, d.Test...)
+	rng.Shuffle(len(p.order), func(i, j int) { p.order[i], p.order[j] = p.order[j], p.order[i] })
+	for i := range p.place {
+		p.place[i] = nowhere
+	}
+	tests := make([]bool, d.Nodes())
+	for _, i := range d.Test {
+		tests[i] = true
+	}
+	for k, i := range p.order {
+		p.place[i] = int32(k)
+		p.test = append(p.test, tests[i])
+		base.Labels[i] = -1
+	}
+	for _, of := range [][]int32{base.Train, base.Unlabelled} {
+		for _, i := range of {
+			p.place[i] = inT
 		}
-		out[b.Manifest.Version] = of
-		return nil
 	}
-	if err := answer(g.bundle, 0); err != nil {
-		return nil, err
+	p.base = &base
+	return p, nil
+}
+
+// stream returns the arrivals that a replay sends.
+func (p *plan) stream() replay.Stream {
+	return replay.Stream{Name: p.data.Name, Len: len(p.order), Arrival: p.arrival}
+}
+
+// arrival returns the k-th arrival, with a time.
+func (p *plan) arrival(k int, at time.Time) event.Arrival {
+	a := replay.Arrival(p.data, p.order[k], at)
+	cols, weights := p.data.Adj.Row(int(p.order[k]))
+	a.Edges, a.Weights = a.Edges[:0], a.Weights[:0]
+	for e, j := range cols {
+		if place := p.place[j]; place == inT || (place != nowhere && place < int32(k)) {
+			if a.Edges = append(a.Edges, p.data.IDs[j]); weights != nil {
+				a.Weights = append(a.Weights, weights[e])
+			}
+		}
 	}
-	if b := g.runs[2].refresh.bundle; b != nil && refreshed < len(order) {
-		return out, answer(b, refreshed)
+	return a
+}
+
+// window returns the figures of the arrivals from one place in the order up to another. whole are the classes of all
+// arrivals on the growing graph.
+func (p *plan) window(from, to int, b *artifact.Bundle, t *tally, whole []int32) (Window, error) {
+	var tests []int32
+	neighbours, unknown, arrived, right, wholeRight := 0, 0, 0, 0, 0
+	for k := from; k < to; k++ {
+		node := p.order[k]
+		a := t.answers[p.data.IDs[node]] // of a lost one nothing counts
+		neighbours += a.known + a.arrived + a.unknown
+		arrived, unknown = arrived+a.arrived, unknown+a.unknown
+		if p.test[k] {
+			tests = append(tests, node)
+			right += count(a.batch != "" && a.class == p.data.Labels[node])
+			wholeRight += count(whole[k] == p.data.Labels[node])
+		}
 	}
-	return out, nil
+	w := Window{From: from, Arrivals: to - from, Test: len(tests), Unknown: share(unknown, neighbours),
+		UnknownWithout: share(arrived+unknown, neighbours), Accuracy: share(right, len(tests)),
+		AccuracyWhole: share(wholeRight, len(tests))}
+	if len(tests) == 0 {
+		return w, nil
+	}
+	labelled := *p.base
+	labelled.Labels = p.data.Labels
+	var err error
+	_, w.AccuracyWithout, err = offline(&labelled, b, [][]int32{tests}, false)
+	return w, err
+}
+
+// Print writes the table as text.
+func (r *GrowReport) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s: T of %d nodes on S of %d; %d training nodes withheld and %d test nodes arrive, seed %d\n"+
+		"unknown: neighbours without a row of M; right: of the test nodes, in percent; without: if arrivals got no rows,\n"+
+		"with: as they do (attach.arrivals: on); Whole: the same models on T with all earlier arrivals in it\n\n",
+		r.Dataset, r.Nodes, r.SyntheticNodes, r.Withheld, r.Test, r.Seed)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\t\tunknown\t\tright\t\t\t")
+	fmt.Fprintln(t, "arrivals\ttest\twithout\twith\twithout\twith\tWhole\t")
+	line := func(name string, w *Window) {
+		fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t\n", name, w.Test, w.UnknownWithout, w.Unknown,
+			w.AccuracyWithout, w.Accuracy, w.AccuracyWhole)
+	}
+	for k := range r.Windows {
+		from := r.Windows[k].From
+		line(fmt.Sprintf("%d–%d", from, from+r.Windows[k].Arrivals-1), &r.Windows[k])
+	}
+	line("all", &r.All)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	r.Delivery.print(t)
+	return t.Flush()
 }

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,21 +12,8 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
-	"rivulet/internal/refresh"
-	"rivulet/internal/replay"
-	"rivulet/mapping"
-	"rivulet/serving"
 	"rivulet/test/expect"
-	"rivulet/trainer"
-	"rivulet/trainer/eval"
 )
-
-// fast returns a stream in which arrivals share micro-batches, many of them.
-func fast() Options {
-	o := options(config.ModeNode)
-	o.Rate, o.Batch, o.Train.Seed = 2000, 16, 3
-	return o
-}
 
 func mustPlan(t *testing.T, d *dataset.Dataset, seed uint64) *plan {
 	t.Helper()
@@ -65,9 +53,10 @@ func TestPlan(t *testing.T) {
 		if p.base.Labels[i] != -1 {
 			t.Fatalf("arrival %d has a class before it came", k)
 		}
-		if _, withheld := p.withheld[d.IDs[i]]; !withheld && k < len(p.order)/2 {
-			tests++
+		if p.test[k] != slices.Contains(d.Test, i) {
+			t.Fatalf("arrival %d is a test node: %t", k, p.test[k])
 		}
+		tests += count(p.test[k] && k < len(p.order)/2)
 	}
 	if tests < 150 || tests > 250 { // 200 of 400, deviation about 7
 		t.Errorf("%d of 400 test nodes are in the first half", tests)
@@ -95,150 +84,58 @@ func TestPlan(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(newPlan(d, 3)), "and 0 test nodes")
 }
 
-// Every arrival is predicted once in all three streams; with growth arrivals know one another; the refresh takes over
-// between two batches, and knows the earlier arrivals.
+// Every arrival is predicted once; with rows of arrivals fewer neighbours are unknown than without; and the figures
+// without them are those of the artifact offline.
 func TestGrow(t *testing.T) {
-	d, o := tiny(t), fast()
+	d, o := tiny(t), options(config.ModeNode)
+	o.Rate, o.Batch, o.Train.Seed = 2000, 16, 3 // arrivals share micro-batches, many of them
 	r, err := Grow(t.Context(), d, o)
 	expect.OK(t, err)
 	p := mustPlan(t, d, o.Train.Seed)
-	n, half := len(p.order), len(p.order)/2
-	for k, versions := range []int{1, 1, 2} {
-		s := r.Streams[k]
-		got := []int{s.Predicted, s.Missing, s.Duplicates, s.DeadLetters, s.MixedBatches, len(s.Versions)}
-		expect.Same(t, []int{n, 0, 0, 0, 0, versions}, got,
-			"growth %s: predicted, missing, twice, dead, of two versions, versions", s.Growth)
-		if s.Batches < n/16 || s.Batches == n {
-			t.Errorf("growth %s: %d micro-batches, want some of several arrivals", s.Growth, s.Batches)
-		}
+	n := len(p.order)
+	if r.Arrivals != n || r.Predicted != n || r.Missing != 0 || r.Duplicates != 0 || r.DeadLetters != 0 ||
+		r.Batches < n/16 || r.Batches == n {
+		t.Errorf("%d arrivals: %+v", n, r.Delivery)
 	}
-	arrivals, tests := 0, 0
+	arrivals, tests, right, without := 0, 0, 0., 0.
 	for k, w := range r.Windows {
 		if w.From != arrivals {
 			t.Errorf("window %d begins at %d, want %d", k, w.From, arrivals)
 		}
 		arrivals, tests = arrivals+w.Arrivals, tests+w.Test
-		if k < 5 && w.Refresh.Refreshed != 0 {
-			t.Errorf("window %d: %v%% answered by an artifact that knows later arrivals", k, w.Refresh.Refreshed)
+		right, without = right+w.Accuracy*float64(w.Test), without+w.AccuracyWithout*float64(w.Test)
+	}
+	all := r.All
+	if len(r.Windows) != windows || arrivals != n || tests != 400 || all.Test != 400 || r.Test != 400 ||
+		r.Withheld != n-400 || math.Abs(right/400-all.Accuracy) > 1e-9 || math.Abs(without/400-all.AccuracyWithout) > 1e-9 {
+		t.Errorf("%d arrivals, %d test nodes in windows; all %+v", arrivals, tests, all)
+	}
+	neighbours, toArrivals := 0, 0
+	for k := range p.order {
+		for _, id := range p.arrival(k, time.Time{}).Edges {
+			neighbours++
+			toArrivals += count(slices.ContainsFunc(p.order[:k], func(i int32) bool { return d.IDs[i] == id }))
 		}
-		if k >= 8 && w.Refresh.Refreshed != 100 {
-			t.Errorf("window %d: %v%% answered by the refreshed artifact", k, w.Refresh.Refreshed)
-		}
 	}
-	if arrivals != n || tests != 400 || r.All.Test != 400 || r.Swapped == nil || r.Swapped.Refresh.Refreshed != 100 {
-		t.Errorf("%d arrivals, %d test nodes in windows; all %+v, swapped %+v", arrivals, tests, r.All, r.Swapped)
+	if all.UnknownWithout != share(toArrivals, neighbours) || !(all.Unknown < all.UnknownWithout) {
+		t.Errorf("unknown with growth %v%%, without %v%%, want %v%%", all.Unknown, all.UnknownWithout,
+			share(toArrivals, neighbours))
 	}
-	accuracy, unknown := offline(t, d, p, o)
-	if r.All.Off.Accuracy != accuracy || r.All.Off.Unknown != unknown {
-		t.Errorf("growth off: accuracy %v%%, unknown %v%%, offline %v%% and %v%%", r.All.Off.Accuracy, r.All.Off.Unknown,
-			accuracy, unknown)
-	}
-	if !(r.All.On.Unknown < r.All.Off.Unknown) || !(r.Swapped.Refresh.Unknown < r.Swapped.Off.Unknown) {
-		t.Errorf("unknown with growth %v%%, without %v%%; refreshed %v%%, without %v%%", r.All.On.Unknown, r.All.Off.Unknown,
-			r.Swapped.Refresh.Unknown, r.Swapped.Off.Unknown)
-	}
-	if r.All.Off.Agreement < 50 || r.All.On.Agreement < 50 || r.Swapped.Refresh.Agreement < 50 { // chance is below 30
-		t.Errorf("agreement %v%%, %v%%, refreshed %v%%", r.All.Off.Agreement, r.All.On.Agreement, r.Swapped.Refresh.Agreement)
-	}
-	labelled := 0
-	for _, id := range p.ids[:half] {
-		_, withheld := p.withheld[id]
-		labelled += count(withheld)
-	}
-	f := r.Refresh
-	if f.Arrivals != half || f.Labelled != labelled || f.Nodes != len(p.base.Train)+half || f.Refused ||
-		r.Streams[2].Versions[1] != f.Version {
-		t.Errorf("refresh %+v, want %d arrivals, %d with a class", f, half, labelled)
-	}
-	if r.Streams[2].FirstSwapped < half || r.Streams[2].FirstSwapped > n*3/4 {
-		t.Errorf("the refreshed artifact answered from arrival %d on", r.Streams[2].FirstSwapped)
+	// Chance is below 30%.
+	if all.Accuracy < 50 || all.AccuracyWithout < 50 || all.AccuracyWhole < 50 || all.Accuracy == all.AccuracyWithout {
+		t.Errorf("accuracies %+v", all)
 	}
 	var out bytes.Buffer
 	expect.OK(t, r.Print(&out))
-	for _, want := range []string{"growth off", "0–73", "refreshed", "374 arrivals merged",
-		f.Version + " served from arrival"} {
+	for _, want := range []string{"349 training nodes withheld and 400 test nodes arrive, seed 3", "0–73", "  all   400 ",
+		"749 predicted, 0 missing"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 }
 
-// offline returns the first artifact's answers to the test nodes without rows of arrivals.
-func offline(t *testing.T, d *dataset.Dataset, p *plan, o Options) (accuracy, unknown float64) {
-	t.Helper()
-	outcome, err := trainer.Train(t.Context(), p.base, o.Train, time.Now(), trainer.Silent{})
-	expect.OK(t, err)
-	expect.OK(t, outcome.Bundle.Seal())
-	served, _, err := serving.New(outcome.Bundle, mapping.FromArtifact(outcome.Bundle.Mapping), serving.Options{})
-	expect.OK(t, err)
-	told := *p.base
-	told.Labels = d.Labels
-	if _, accuracy, err = eval.Compare(&told, outcome.Bundle, [][]int32{d.Test}, false, served,
-		served.Bins()); err != nil {
-		t.Fatal(err)
-	}
-	edges, toArrivals := 0, 0
-	for k := range p.order {
-		for _, id := range p.arrival(k, time.Time{}).Edges {
-			edges++
-			toArrivals += count(slices.Contains(p.ids[:k], id))
-		}
-	}
-	return accuracy, share(toArrivals, edges)
-}
-
-// A refresh whose labels are wrong is refused, and the stream continues with the old version.
-func TestGrowRefusesAWorseArtifact(t *testing.T) {
-	d, o := tiny(t), fast()
-	p := mustPlan(t, d, 3)
-	for id, class := range p.withheld {
-		p.withheld[id] = (class + 1) % int32(len(d.Classes))
-	}
-	outcome, err := prepare(t.Context(), p.base, o)
-	expect.OK(t, err)
-	g := &growthRun{plan: p, bundle: outcome.Bundle, o: o}
-	run, err := g.run(t.Context(), GrowthRefresh)
-	expect.OK(t, err)
-	if f := run.refresh.done; !f.Refused || !(f.Validation < f.ValidationBefore-refresh.MaxDrop) || f.Labelled == 0 {
-		t.Errorf("not refused: %+v", f)
-	}
-	if s := g.stream(run); s.Predicted != len(p.order) ||
-		!slices.Equal(s.Versions, []string{outcome.Bundle.Manifest.Version}) {
-		t.Errorf("%+v", s)
-	}
-}
-
-// Options that Grow cannot serve are refused before the training.
-func TestGrowRefuses(t *testing.T) {
-	for name, change := range map[string]func(o *Options){
-		"graph batches": func(o *Options) { o.Mode = config.ModeGraph },
-		"labels":        func(o *Options) { o.Labels = true },
-	} {
-		o := fast()
-		change(&o)
-		expect.Error(t, expect.ErrorOf(Grow(t.Context(), tiny(t), o)), "growing: ", "%s", name)
-	}
-}
-
-func TestPausesLeaveOutWhatWasHeld(t *testing.T) {
-	at := func(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
-	p := newPauses(map[string]time.Time{"a": at(1), "b": at(1), "c": at(2), "d": at(10), "e": at(13)},
-		[]*replay.Gate{{From: at(3), To: at(9.5)}, {}})
-	for _, tc := range []struct{ from, to, want float64 }{
-		{0, 20, 3},    // 10 to 13
-		{0, 9, 1.5},   // 2 to 10, of which 6.5 were held
-		{0, 1.5, 1},   // 1 to 2
-		{14, 20, 0},   // after all
-		{12, 12, 3},   // in the middle of one
-		{4, 5, 1.5},   // while held
-		{0, 0.5, 0},   // before all
-		{1.5, 2, 1.5}, // touches both
-	} {
-		if got := p.longest(at(tc.from), at(tc.to)).Seconds(); got != tc.want {
-			t.Errorf("from %v to %v: %v s, want %v", tc.from, tc.to, got, tc.want)
-		}
-	}
-	if got := newPauses(nil, nil).longest(at(0), at(1)); got != 0 {
-		t.Errorf("nothing was published, and paused for %v", got)
-	}
+// Graph batches are refused before the training.
+func TestGrowRefusesGraphBatches(t *testing.T) {
+	expect.Error(t, expect.ErrorOf(Grow(t.Context(), tiny(t), options(config.ModeGraph))), "growing: ")
 }

@@ -30,79 +30,71 @@ func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, k
 	if err != nil {
 		return err
 	}
-	stack, cfg, err := start(o)
+	s, err := start(ctx, outcome.Bundle, o)
 	if err != nil {
 		return err
 	}
-	defer stack.close()
-	if err := publish(ctx, cfg.Redis.RedisServer, outcome.Bundle, o.Progress); err != nil {
-		return err
-	}
+	defer s.close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	ready := make(chan string, 1)
 	var page sync.WaitGroup
 	defer page.Wait()
 	defer cancel(nil)
 	page.Go(func() {
-		if err := app.RunPage(ctx, pageSettings(cfg), o.Log, func(url string) { ready <- url }); err != nil {
+		if err := app.RunPage(ctx, pageSettings(s.consumer), o.Log, func(url string) { ready <- url }); err != nil {
 			cancel(err)
 		}
 	})
 	select {
 	case url := <-ready:
-		opened(url, cfg.Kafka.Brokers.Brokers[0], string(cfg.Redis.URL))
+		opened(url, s.consumer.Kafka.Brokers.Brokers[0], string(s.consumer.Redis.URL))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	t := newTally(d, time.Now)
-	if err := stream(ctx, d, cfg, t, o); err != nil {
+	if err := s.stream(ctx, replay.TestNodes(d), t, o); err != nil {
 		return err
 	}
-	r, err := report(d, outcome, t, o)
+	r, err := compare(d, outcome, t, o)
 	if err != nil {
 		return err
 	}
 	if err := show(r); err != nil {
 		return err
 	}
-	return goOn(ctx, d, cfg, o)
+	return s.goOn(ctx, replay.TestNodes(d), o)
 }
 
 // pageSettings are the page's settings for the services of a demo, on a free port.
 func pageSettings(cfg config.Consumer) config.Page {
 	p := config.Default[config.Page]()
 	p.Kafka.Brokers, p.Kafka.Group, p.Kafka.Topics = cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics
-	p.Redis, p.Choice, p.Labels.Topic = cfg.Redis, cfg.Choice, cfg.Labels.Topic
+	p.Redis, p.Choice = cfg.Redis, cfg.Choice
 	p.Page.Listen = "127.0.0.1:0"
 	return p
 }
 
-// goOn sends the test nodes again and again, and has a consumer predict them, until ctx ends.
-func goOn(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, o Options) error {
-	topic, end, err := openTopic(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals, o.Log)
-	if err != nil {
-		return err
-	}
-	defer end()
-	sending, stop := context.WithCancelCause(ctx)
+// goOn sends a stream again and again, and has a consumer predict it, until ctx ends.
+func (s *stack) goOn(ctx context.Context, arrivals replay.Stream, o Options) error {
+	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	consumed := make(chan error, 1)
 	go func() {
-		err := app.RunConsumer(sending, cfg, o.Log, nil)
+		err := app.RunConsumer(running, s.consumer, o.Log, nil)
 		stop(err)
 		consumed <- err
 	}()
-	rate := cmp.Or(o.LaterRate, pageRate)
-	_, err = replay.Replay(sending, again(replay.TestNodes(d)), topic, replay.Options{Rate: rate, Chunk: chunk})
+	o.Rate = cmp.Or(o.LaterRate, pageRate)
+	sent := s.send(running, again(arrivals), nil, o)
 	stop(nil)
-	failed := <-consumed
+	err := <-consumed
 	if ctx.Err() != nil {
 		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) { // the page failed
 			return cause
 		}
 		return nil // somebody has seen enough
 	}
-	return errors.Join(err, failed)
+	return errors.Join(sent, err)
 }
 
 // again is a stream that begins again when it is over, with an arrival that cannot be predicted now and then.

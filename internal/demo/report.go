@@ -9,28 +9,32 @@ import (
 // Report holds the figures of a run; accuracies are in percent. In graph mode the offline figures are taken on the
 // micro-batches that the stream formed.
 type Report struct {
-	Dataset         string  `json:"dataset"`
-	Mode            string  `json:"mode"`
-	Nodes           int     `json:"nodes"`           // N
-	SyntheticNodes  int     `json:"synthetic_nodes"` // N'
-	Arrivals        int     `json:"arrivals"`
-	Predicted       int     `json:"predicted"`  // arrivals with a prediction
-	Missing         int     `json:"missing"`    // arrivals with neither a prediction nor a dead letter
-	Duplicates      int     `json:"duplicates"` // predictions beyond the first of an arrival
-	DeadLetters     int     `json:"dead_letters"`
+	Dataset        string `json:"dataset"`
+	Mode           string `json:"mode"`
+	Nodes          int    `json:"nodes"`           // N
+	SyntheticNodes int    `json:"synthetic_nodes"` // N'
+	Delivery
 	Accuracy        float64 `json:"accuracy"`         // of the stream
 	AccuracyOffline float64 `json:"accuracy_offline"` // O→S, by the trainer
 	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
-	Rate            float64 `json:"rate"`             // arrivals a second that were sent; 0: as fast as Kafka takes them
-	NodesPerSecond  float64 `json:"nodes_per_second"` // from the first arrival to the last prediction
-	Latency         Latency `json:"latency_ms"`
-	Queueing        Latency `json:"queueing_ms"`   // the part of the latency before a micro-batch takes the arrival
-	TrainSeconds    float64 `json:"train_seconds"` // 0: the artifact was made before
+	TrainSeconds    float64 `json:"train_seconds"`    // 0: the artifact was made before
 	ArtifactVersion string  `json:"artifact_version"`
 	Seed            uint64  `json:"seed"`
-	Batches         int     `json:"batches"`
-	Shares          Shares  `json:"shares"`
-	Labels          *Labels `json:"labels,omitempty"` // if labels are published
+}
+
+// Delivery says what became of the arrivals of a stream, and when.
+type Delivery struct {
+	Arrivals       int     `json:"arrivals"`
+	Predicted      int     `json:"predicted"`  // arrivals with a prediction
+	Missing        int     `json:"missing"`    // arrivals with neither a prediction nor a dead letter
+	Duplicates     int     `json:"duplicates"` // predictions beyond the first of an arrival
+	DeadLetters    int     `json:"dead_letters"`
+	Rate           float64 `json:"rate"`             // arrivals a second that were sent; 0: as fast as Kafka takes them
+	NodesPerSecond float64 `json:"nodes_per_second"` // from the first arrival to the last prediction
+	Batches        int     `json:"batches"`
+	Latency        Latency `json:"latency_ms"`
+	Queueing       Latency `json:"queueing_ms"` // the part of the latency before a micro-batch takes the arrival
+	Shares         Shares  `json:"shares"`
 }
 
 // Latency is the time from the moment at which an arrival was due (without a rate: handed to the producer) until
@@ -51,14 +55,6 @@ type Shares struct {
 	Rest    float64 `json:"rest"`
 }
 
-// sent says how the arrivals were sent.
-func (r *Report) sent() string {
-	if r.Rate == 0 {
-		return "arrivals sent as fast as Kafka takes them: they queue there"
-	}
-	return fmt.Sprintf("arrivals sent at %.0f a second", r.Rate)
-}
-
 // Print writes the table as text.
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -66,22 +62,27 @@ func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(t, "  the stream, on S of %d nodes\t%.2f%%\t\n", r.SyntheticNodes, r.Accuracy)
 	fmt.Fprintf(t, "  the same artifact, offline\t%.2f%%\t\n", r.AccuracyOffline)
 	fmt.Fprintf(t, "  Whole: the model on T of %d nodes\t%.2f%%\t\n", r.Nodes, r.AccuracyWhole)
-	if r.Labels != nil {
-		fmt.Fprintf(t, "  the consumer's own, by labels\t%s\t\n", r.Labels.text())
-	}
-	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", r.Predicted,
-		r.Missing, r.Duplicates, r.DeadLetters)
-	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches, %s\t\n", r.NodesPerSecond, r.Batches, r.sent())
-	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Latency.P50,
-		r.Latency.P99, r.Latency.Max)
-	fmt.Fprintf(t, "  of it queueing, until a batch is formed\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", r.Queueing.P50,
-		r.Queueing.P99, r.Queueing.Max)
-	fmt.Fprintf(t, "consumer's time\tdecode %.0f%%, lookup %.0f%%, infer %.0f%%, publish %.0f%%, rest %.0f%%\t\n",
-		100*r.Shares.Decode, 100*r.Shares.Lookup, 100*r.Shares.Infer, 100*r.Shares.Publish, 100*r.Shares.Rest)
+	r.Delivery.print(t)
 	trained := "made before"
 	if r.TrainSeconds > 0 {
 		trained = fmt.Sprintf("trained in %.1f s", r.TrainSeconds)
 	}
 	fmt.Fprintf(t, "artifact\t%s, %s, seed %d\t\n", r.ArtifactVersion, trained, r.Seed)
 	return t.Flush()
+}
+
+func (d *Delivery) print(t io.Writer) {
+	sent := "arrivals sent as fast as Kafka takes them: they queue there"
+	if d.Rate > 0 {
+		sent = fmt.Sprintf("arrivals sent at %.0f a second", d.Rate)
+	}
+	fmt.Fprintf(t, "delivery\t%d predicted, %d missing, %d duplicates, %d dead letters\t\n", d.Predicted,
+		d.Missing, d.Duplicates, d.DeadLetters)
+	fmt.Fprintf(t, "throughput\t%.0f nodes/s in %d micro-batches, %s\t\n", d.NodesPerSecond, d.Batches, sent)
+	fmt.Fprintf(t, "latency, arrival to published\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", d.Latency.P50,
+		d.Latency.P99, d.Latency.Max)
+	fmt.Fprintf(t, "  of it queueing, until a batch is formed\tp50 %.1f ms, p99 %.1f ms, max %.1f ms\t\n", d.Queueing.P50,
+		d.Queueing.P99, d.Queueing.Max)
+	fmt.Fprintf(t, "consumer's time\tdecode %.0f%%, lookup %.0f%%, infer %.0f%%, publish %.0f%%, rest %.0f%%\t\n",
+		100*d.Shares.Decode, 100*d.Shares.Lookup, 100*d.Shares.Infer, 100*d.Shares.Publish, 100*d.Shares.Rest)
 }

@@ -10,7 +10,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
-	"rivulet/event"
 	"rivulet/infer/propagation"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
@@ -24,33 +23,26 @@ import (
 
 // Options of a demo.
 type Options struct {
-	Train      trainer.Options
-	Artifact   *artifact.Bundle // sealed, of the same data: it is served instead of training one; nil: train
-	Model      string           // of Artifact, to be served; empty: its default
-	Mode       string           // config.ModeNode or config.ModeGraph
-	Batch      int              // arrivals of a micro-batch
-	Linger     time.Duration
-	Rate       float64 // arrivals a second; 0: as fast as Kafka takes them
-	LaterRate  float64 // of the arrivals that Page sends after the stream; 0: 20 a second
-	Partitions int     // per topic
-	Labels     bool    // publish the class of each arrival once its prediction was read, and have the consumer compare
-	Progress   *cli.Lines
-	Log        *slog.Logger
+	Train     trainer.Options
+	Artifact  *artifact.Bundle // sealed, of the same data: it is served instead of training one; nil: train
+	Model     string           // of Artifact, to be served; empty: its default
+	Mode      string           // config.ModeNode or config.ModeGraph
+	Batch     int              // the most arrivals of a micro-batch
+	Rate      float64          // arrivals a second; 0: as fast as Kafka takes them
+	LaterRate float64          // of the arrivals that Page sends after the stream; 0: 20 a second
+	Progress  *cli.Lines
+	Log       *slog.Logger
 }
 
-// patience is how long the stream may stand still before missing arrivals count as lost.
-const patience = 30 * time.Second
-
-// chunk is the largest number of arrivals sent at once. Small chunks keep the clock of an arrival close to its
-// sending.
-const chunk = 250
-
-// streamed is how long a stream takes that is sent at its [EasyRate].
-const streamed = 3 * time.Second
+const (
+	partitions = 4                    // of each topic
+	linger     = 5 * time.Millisecond // for which the first arrival of a micro-batch waits for others
+	easyTime   = 3 * time.Second      // of a stream that is sent at its [EasyRate]
+)
 
 // EasyRate is the rate in arrivals a second at which a data set's test nodes arrive within three seconds. Two cores
 // answer several times as many of any preset, so an arrival waits for a batch and not for the arrivals before it.
-func EasyRate(d *dataset.Dataset) float64 { return float64(len(d.Test)) / streamed.Seconds() }
+func EasyRate(d *dataset.Dataset) float64 { return float64(len(d.Test)) / easyTime.Seconds() }
 
 // Run does the whole job: train or take the artifact, publish, stream, compare.
 func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
@@ -58,20 +50,16 @@ func Run(ctx context.Context, d *dataset.Dataset, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	bundle := outcome.Bundle
-	stack, cfg, err := start(o)
+	s, err := start(ctx, outcome.Bundle, o)
 	if err != nil {
 		return nil, err
 	}
-	defer stack.close()
-	if err := publish(ctx, cfg.Redis.RedisServer, bundle, o.Progress); err != nil {
-		return nil, err
-	}
+	defer s.close()
 	t := newTally(d, time.Now)
-	if err := stream(ctx, d, cfg, t, o); err != nil {
+	if err := s.stream(ctx, replay.TestNodes(d), t, o); err != nil {
 		return nil, err
 	}
-	return report(d, outcome, t, o)
+	return compare(d, outcome, t, o)
 }
 
 // prepare trains an artifact, or checks that the given one is of these data.
@@ -94,10 +82,42 @@ func prepare(ctx context.Context, d *dataset.Dataset, o Options) (*trainer.Outco
 	return &trainer.Outcome{Bundle: o.Artifact}, nil
 }
 
-// stack holds the embedded services.
+// stack holds the embedded services, and the consumer's settings for them.
 type stack struct {
-	kafka *devstack.Kafka
-	redis *devstack.Redis
+	kafka    *devstack.Kafka
+	redis    *devstack.Redis
+	consumer config.Consumer
+}
+
+// start starts the services, and publishes an artifact to Redis as trainer publish does.
+func start(ctx context.Context, b *artifact.Bundle, o Options) (*stack, error) {
+	cfg := config.Default[config.Consumer]()
+	cfg.Batch = config.Batch{BatchMode: config.BatchMode{Mode: o.Mode}, Size: o.Batch, Linger: linger}
+	cfg.HTTP.Listen = ""
+	cfg.Model = o.Model
+	redis, err := devstack.StartRedis()
+	if err != nil {
+		return nil, err
+	}
+	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{
+		cfg.Kafka.Topics.Arrivals: partitions, cfg.Kafka.Topics.Predictions: partitions, cfg.Kafka.Topics.DeadLetters: 1}})
+	if err != nil {
+		redis.Close()
+		return nil, err
+	}
+	cfg.Kafka.Brokers.Brokers = kafka.Addrs()
+	cfg.Redis.URL = config.RedisURL(redis.URL())
+	s := &stack{kafka, redis, cfg}
+	publishing := serving.PublishOptions{Progress: func(done, total int) {
+		o.Progress.Step("publishing rows of M", done, total)
+	}}
+	if err := app.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+		return p.Publish(ctx, b, publishing)
+	}); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *stack) close() {
@@ -105,61 +125,13 @@ func (s *stack) close() {
 	s.redis.Close()
 }
 
-// start starts the services and returns the consumer's settings for them.
-func start(o Options) (*stack, config.Consumer, error) {
-	cfg := config.Default[config.Consumer]()
-	cfg.Batch = config.Batch{BatchMode: config.BatchMode{Mode: o.Mode}, Size: o.Batch, Linger: o.Linger}
-	cfg.HTTP.Listen = ""
-	cfg.Model = o.Model
-	redis, err := devstack.StartRedis()
-	if err != nil {
-		return nil, cfg, err
-	}
-	topics := map[string]int{cfg.Kafka.Topics.Arrivals: o.Partitions, cfg.Kafka.Topics.Predictions: o.Partitions,
-		cfg.Kafka.Topics.DeadLetters: 1}
-	if o.Labels {
-		cfg.Labels.Topic, topics[labelsTopic] = labelsTopic, o.Partitions
-	}
-	kafka, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics})
-	if err != nil {
-		redis.Close()
-		return nil, cfg, err
-	}
-	cfg.Kafka.Brokers.Brokers = kafka.Addrs()
-	cfg.Redis.URL = config.RedisURL(redis.URL())
-	return &stack{kafka, redis}, cfg, nil
-}
-
-// publish publishes the artifact to Redis, as trainer publish does.
-func publish(ctx context.Context, settings config.RedisServer, b *artifact.Bundle, lines *cli.Lines) error {
-	return app.WithPublisher(settings, func(p *serving.Publisher) error {
-		return p.Publish(ctx, b,
-			serving.PublishOptions{Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }})
-	})
-}
-
-// stream replays the test nodes through a consumer.
-func stream(ctx context.Context, d *dataset.Dataset, cfg config.Consumer, t *tally, o Options) error {
-	f := &feed{cfg: cfg, tally: t, stream: replay.TestNodes(d), read: t.read, line: t.line}
-	if o.Labels {
-		t.labeller = newLabeller(t.labels, t.now)
-		f.cfg.Labels.Remember = max(f.cfg.Labels.Remember, len(d.Test))
-		f.read = func(p *event.Prediction) {
-			t.read(p)
-			t.labeller.predicted(p.ID)
-		}
-		f.live = true
-		f.beside = append(f.beside, func(ctx context.Context) error { return t.labeller.run(ctx, cfg.Kafka.Brokers, o.Log) })
-	}
-	return f.run(ctx, o)
-}
-
-// report compares the stream with the trainer's figures.
-func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (*Report, error) {
+// compare sets the stream beside the trainer's figures. In graph mode it evaluates the micro-batches that the stream
+// formed.
+func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (*Report, error) {
 	m := outcome.Bundle.Manifest
-	r := t.report(len(d.Test))
-	r.Dataset, r.Mode, r.Nodes, r.SyntheticNodes, r.Rate = m.Data.Name, o.Mode, m.Data.Nodes, m.SyntheticNodes, o.Rate
-	r.TrainSeconds, r.ArtifactVersion, r.Seed = outcome.Seconds, m.Version, m.Seed
+	r := &Report{Dataset: m.Data.Name, Mode: o.Mode, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes,
+		Delivery: t.delivery(len(d.Test), o.Rate), Accuracy: t.accuracy(), TrainSeconds: outcome.Seconds,
+		ArtifactVersion: m.Version, Seed: m.Seed}
 	if o.Mode == config.ModeNode && o.Artifact == nil { // a prediction does not depend on its batch
 		calibration := m.Models[0].Calibration.Kind
 		r.AccuracyWhole = accuracyOf(outcome.Results, eval.OtoO, propagation.None)
@@ -170,20 +142,26 @@ func report(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (
 	if o.Model != "" {
 		of.Manifest.DefaultModel = o.Model
 	}
-	served, _, err := serving.New(&of, mapping.FromArtifact(of.Mapping), serving.Options{})
-	if err != nil {
-		return nil, err
-	}
 	batches := t.batches(d)
 	if o.Mode == config.ModeNode {
-		batches = dataset.Batches(d.Test, o.Train.Batch) // as the trainer measures Whole
+		batches = dataset.Batches(d.Test, o.Train.Batch) // as the trainer measures the whole graph
 	}
-	r.AccuracyWhole, r.AccuracyOffline, err = eval.Compare(d, &of, batches, o.Mode == config.ModeGraph, served,
-		served.Bins())
+	var err error
+	r.AccuracyWhole, r.AccuracyOffline, err = offline(d, &of, batches, o.Mode == config.ModeGraph)
 	if err != nil {
-		return nil, fmt.Errorf("comparing with Whole: %w", err)
+		return nil, fmt.Errorf("comparing with the whole graph: %w", err)
 	}
 	return r, nil
+}
+
+// offline measures an artifact's default model on batches of nodes, joined to the whole graph and as it serves.
+func offline(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool) (whole, onS float64,
+	err error) {
+	served, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	return eval.Compare(d, b, batches, graphBatch, served, served.Bins())
 }
 
 // accuracyOf returns a figure for node batches.

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,22 +11,17 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/internal/observe"
+	"rivulet/internal/quantile"
 	"rivulet/kafka"
 )
 
-// tally holds the figures of every arrival. It is written by the replay, the consumer and the reader at once.
+// tally counts what becomes of every arrival. It is written by the replay, the consumer and the reader at once.
 type tally struct {
 	consumer.NopObserver
 	joined  atomic.Bool      // the consumer has its partitions
 	reading atomic.Bool      // predictions are read
-	labels  map[string]int32 // class of each test node
+	classes map[string]int32 // class of each test node
 	now     func() time.Time
-
-	labeller *labeller         // nil: no labels are published
-	follows  atomic.Bool       // the consumer reads the topic of labels
-	metrics  *observe.Observer // the consumer's
-	version  func() string     // the version that it serves
 
 	mu          sync.Mutex
 	sent        map[string]time.Time
@@ -45,21 +41,20 @@ type tally struct {
 type answer struct {
 	class                   int32
 	known, arrived, unknown int // neighbours, see event.Prediction
-	version, batch          string
-	source                  event.Source
+	batch                   string
 }
 
 // stages holds the consumer's time in each stage.
 type stages struct {
-	decode, lookup, attach, infer, publish time.Duration
-	batches, records                       int
+	decode, lookup, infer, publish time.Duration
+	batches                        int
 }
 
 func newTally(d *dataset.Dataset, now func() time.Time) *tally {
-	t := &tally{labels: map[string]int32{}, now: now, sent: map[string]time.Time{}, published: map[string]time.Time{},
+	t := &tally{classes: map[string]int32{}, now: now, sent: map[string]time.Time{}, published: map[string]time.Time{},
 		answers: map[string]answer{}}
 	for _, i := range d.Test {
-		t.labels[d.IDs[i]] = d.Labels[i]
+		t.classes[d.IDs[i]] = d.Labels[i]
 	}
 	return t
 }
@@ -71,39 +66,8 @@ func (t *tally) Rebalance(assigned []kafka.TopicPartition) {
 	}
 }
 
-// Inside gives the tally the consumer's own figures.
-func (t *tally) Inside(metrics *observe.Observer, version func() string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.metrics, t.version = metrics, version
-}
-
-// FollowsLabels is called by the consumer when it begins to read labels.
-func (t *tally) FollowsLabels() { t.follows.Store(true) }
-
 // ready reports whether the stream may begin.
-func (t *tally) ready() bool {
-	return t.joined.Load() && t.reading.Load() && (t.labeller == nil || t.follows.Load())
-}
-
-// byLabels returns the consumer's own figures; nil if no labels are published.
-func (t *tally) byLabels() *Labels {
-	if t.labeller == nil {
-		return nil
-	}
-	t.mu.Lock()
-	metrics := t.metrics
-	t.mu.Unlock()
-	return labelsOf(t.labeller.count(), metrics.LabelFigures())
-}
-
-// serves returns the version that the consumer serves.
-func (t *tally) serves() string {
-	t.mu.Lock()
-	version := t.version
-	t.mu.Unlock()
-	return version()
-}
+func (t *tally) ready() bool { return t.joined.Load() && t.reading.Load() }
 
 // arrived records arrivals that are handed to Kafka now, with the times at which they were due.
 func (t *tally) arrived(arrivals []event.Arrival) {
@@ -135,11 +99,9 @@ func (t *tally) Batch(s consumer.BatchStats) {
 	t.last = s.Published
 	t.stages.decode += s.Decode
 	t.stages.lookup += s.Lookup
-	t.stages.attach += s.Attach
-	t.stages.infer += s.Infer
+	t.stages.infer += s.Attach + s.Infer
 	t.stages.publish += s.Encode + s.Publish + s.Commit
 	t.stages.batches++
-	t.stages.records += s.Records
 }
 
 // read takes one record of the predictions topic.
@@ -150,53 +112,65 @@ func (t *tally) read(p *event.Prediction) {
 	if _, again := t.answers[p.ID]; again {
 		return
 	}
-	t.answers[p.ID] = answer{int32(p.Class), p.Known, p.Arrivals, p.Unknown, p.Artifact, p.Batch, p.Source}
+	t.answers[p.ID] = answer{int32(p.Class), p.Known, p.Arrivals, p.Unknown, p.Batch}
 	t.order = append(t.order, p.ID)
-	if y, test := t.labels[p.ID]; test {
+	if y, test := t.classes[p.ID]; test {
 		t.tested++
 		t.right += count(y == int32(p.Class))
 	}
 }
 
-// settled returns the number of finished arrivals: predicted and read, or dead.
-func (t *tally) settled() int {
+// progress returns how many arrivals are finished, predicted and read or dead, and how many were handed to Kafka.
+func (t *tally) progress() (settled, sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.answers) + t.deadLetters
+	return len(t.answers) + t.deadLetters, len(t.sent)
 }
 
-// handed returns the number of arrivals that have been handed to Kafka.
-func (t *tally) handed() int {
+// line returns the stream's progress in words.
+func (t *tally) line() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.sent)
+	l := t.latency()
+	return fmt.Sprintf("arrived %d, predicted %d, %.0f nodes/s, p50 %.1f ms, p99 %.1f ms, accuracy %.2f%%",
+		len(t.sent), len(t.answers), t.rate(), l.P50, l.P99, share(t.right, t.tested))
 }
 
-// latencies returns the times from arrival to publication of all predictions, ascending.
-func (t *tally) latencies() []time.Duration {
+// accuracy returns the share of the test nodes' answers that are right, in percent.
+func (t *tally) accuracy() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]time.Duration, 0, len(t.published))
+	return share(t.right, t.tested)
+}
+
+// delivery returns the figures of a stream of so many arrivals that were sent at a rate.
+func (t *tally) delivery(arrivals int, rate float64) Delivery {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Delivery{Arrivals: len(t.sent), Predicted: len(t.answers), DeadLetters: t.deadLetters,
+		Missing: arrivals - len(t.answers) - t.deadLetters, Duplicates: t.predictions - len(t.answers),
+		Rate: rate, NodesPerSecond: t.rate(), Batches: t.stages.batches, Latency: t.latency(),
+		Queueing: latencyOf(slices.Sorted(slices.Values(t.queued))), Shares: t.stages.shares(t.last.Sub(t.first))}
+}
+
+// latency is from arrival to publication. The caller holds the lock, as for rate.
+func (t *tally) latency() Latency {
+	all := make([]time.Duration, 0, len(t.published))
 	for id, at := range t.published {
 		if sent, ok := t.sent[id]; ok {
-			out = append(out, at.Sub(sent))
+			all = append(all, at.Sub(sent))
 		}
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(all)
+	return latencyOf(all)
 }
 
-// queueing returns the times from arrival to the forming of a batch of all predictions, ascending.
-func (t *tally) queueing() []time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Sorted(slices.Values(t.queued))
+func latencyOf(sorted []time.Duration) Latency {
+	return Latency{quantile.Of(sorted, 0.5), quantile.Of(sorted, 0.99), quantile.Of(sorted, 1)}
 }
 
 // rate returns the predictions published per second, from the first arrival to the last prediction.
 func (t *tally) rate() float64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if took := t.last.Sub(t.first).Seconds(); took > 0 {
 		return float64(len(t.published)) / took
 	}
@@ -225,4 +199,27 @@ func (t *tally) batches(d *dataset.Dataset) [][]int32 {
 		out[k] = append(out[k], node[id])
 	}
 	return out
+}
+
+// shares returns the shares of the lanes' time: a lane is in one stage at a time, or waits for arrivals or for the
+// lane before it.
+func (s *stages) shares(took time.Duration) Shares {
+	all := float64(took) * consumer.DefaultLanes
+	if all <= 0 {
+		return Shares{}
+	}
+	part := func(d time.Duration) float64 { return float64(d) / all }
+	r := Shares{Decode: part(s.decode), Lookup: part(s.lookup), Infer: part(s.infer), Publish: part(s.publish)}
+	r.Rest = 1 - r.Decode - r.Lookup - r.Infer - r.Publish
+	return r
+}
+
+// share returns n of all in percent; 0 if there are none.
+func share(n, all int) float64 { return 100 * float64(n) / float64(max(1, all)) }
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -8,7 +8,7 @@
 //	event, infer, graph, kafka <- consumer                the path of a record, with interfaces that it declares itself
 //	event, kafka <- producer                              never consumer
 //	config <- internal/app                                settings become running parts
-//	internal/refresh, internal/replay                     run by commands and the demo; they see no settings
+//	internal/refresh, internal/replay                     run by commands; they see no settings
 //
 // Wiring is for cmd and internal/demo, a command's body, alone: only they import config, internal/app,
 // internal/devstack, internal/cli, internal/refresh and internal/replay; internal/app imports config, too.

@@ -212,7 +212,7 @@ var users = []struct {
 	{"internal/msk", []string{"internal/app"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
-	{"internal/refresh", []string{"cmd/…", "internal/demo"}},
+	{"internal/refresh", []string{"cmd/…"}},
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench", "internal/preflight"}},
 	{"internal/preflight", []string{"cmd/trainer"}},
 	{"internal/page", []string{"internal/app"}},
@@ -221,7 +221,7 @@ var users = []struct {
 	{"internal/batchfile", []string{"cmd/rivulet"}},
 	// it brings a large library
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge", "internal/batchfile"}},
-	{"trainer/merge", []string{"cmd/trainer", "internal/refresh", "internal/demo"}},
+	{"trainer/merge", []string{"cmd/trainer", "internal/refresh"}},
 	{"lab/…", []string{"cmd/trainer", "lab/…"}},      // a laboratory: it reads the trainer, and no other room knows it
 	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect
 	{"trainer/stage/spark/connect", []string{"trainer/stage/spark", "cmd/trainer"}},

@@ -50,8 +50,6 @@ type labels struct {
 	predictions *Recent[prediction]
 	waiting     *Recent[event.Label]
 	blocks      []*calibrationTally
-	matched     int // predictions whose label came, since the start
-	right       int
 }
 
 // StageLabels is the stage of retries under which failures of reading labels are counted.
@@ -117,12 +115,10 @@ func (l *labels) score(of *event.Label, p prediction) {
 	}
 	b := l.blocks[len(l.blocks)-1]
 	b.n++
-	l.matched++
 	if p.labels != nil {
 		counts := compareLabels(p.labels, of)
 		if b.labels.Add(counts); counts.Right == max(counts.Predicted, counts.True) {
 			result = labelRight
-			l.right++
 		}
 		l.totals.WithLabelValues(result).Inc()
 		return
@@ -133,7 +129,6 @@ func (l *labels) score(of *event.Label, p prediction) {
 	if IsRight(of, p.class, p.name) {
 		result = labelRight
 		b.right[bin]++
-		l.right++
 	}
 	l.totals.WithLabelValues(result).Inc()
 }
@@ -166,26 +161,6 @@ func compareLabels(said []event.Score, of *event.Label) target.F1 {
 		}
 	}
 	return counts
-}
-
-// LabelFigures compare predictions with their labels.
-type LabelFigures struct {
-	Matched, Right int // predictions whose label came, and the right ones among them, since the start
-
-	Window int // number of the last matched predictions, up to 3840 to 4096
-	// Accuracy and ECE are of the window, 0 to 1; 0 if it is empty. Of predictions of labels accuracy is their micro F1,
-	// and there is no ECE.
-	Accuracy, ECE float64
-}
-
-// LabelFigures returns the current figures, the same as the metrics'. Options.Labels must have been set.
-func (o *Observer) LabelFigures() LabelFigures {
-	l := o.labels
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := LabelFigures{Matched: l.matched, Right: l.right}
-	f.Accuracy, f.ECE, f.Window = l.figures()
-	return f
 }
 
 // figures returns accuracy and expected calibration error (Guo et al., "On Calibration of Modern Neural Networks",

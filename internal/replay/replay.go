@@ -87,36 +87,9 @@ type Options struct {
 	Chunk int
 	// Limit ends the replay after as many arrivals; 0 means all.
 	Limit int
-	// Gates are where it waits, ascending.
-	Gates []*Gate
 	// Now is the clock, and Sleep waits; nil means the machine's.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
-}
-
-// Gate is where a replay waits until it may go on. The clock by which arrivals are due stands still meanwhile.
-type Gate struct {
-	At   int             // arrivals before it
-	Open <-chan struct{} // closed when the replay may go on
-	// From and To are when the replay waited, to be read when it is over; zero if it did not have to.
-	From, To time.Time
-}
-
-// wait returns how long the replay had to wait.
-func (g *Gate) wait(ctx context.Context, now func() time.Time) (time.Duration, error) {
-	select {
-	case <-g.Open:
-		return 0, nil
-	default:
-	}
-	from := now()
-	select {
-	case <-g.Open:
-		g.From, g.To = from, now()
-		return g.To.Sub(from), nil
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
 }
 
 // tick is how often a paced replay looks whether more arrivals are due.
@@ -137,16 +110,6 @@ func Replay(ctx context.Context, s Stream, sink Sink, o Options) (int, error) {
 	start := o.Now()
 	for sent := 0; sent < s.Len; {
 		due := s.Len
-		if len(o.Gates) > 0 {
-			if due = min(due, o.Gates[0].At); due <= sent {
-				waited, err := o.Gates[0].wait(ctx, o.Now)
-				if err != nil {
-					return sent, err
-				}
-				o.Gates, start = o.Gates[1:], start.Add(waited)
-				continue
-			}
-		}
 		now := o.Now()
 		if o.Rate > 0 {
 			due = min(due, int(o.Rate*now.Sub(start).Seconds())+1)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/event/json"
@@ -94,43 +92,6 @@ func TestChunksAndLimit(t *testing.T) {
 	if n, err := Replay(t.Context(), TestNodes(four(sparse())), &sink{}, Options{Chunk: 1, Limit: 1}); n != 1 ||
 		err != nil {
 		t.Errorf("sent %d with limit 1, %v", n, err)
-	}
-}
-
-// At a gate a replay waits, and what comes after it is due as much later.
-func TestGatesStopTheClock(t *testing.T) {
-	now := time.Unix(0, 0)
-	open := make(chan struct{})
-	g := &Gate{At: 1, Open: open}
-	var at []time.Time
-	s := TestNodes(four(sparse()))
-	arrival := s.Arrival
-	s.Arrival = func(k int, due time.Time) event.Arrival {
-		at = append(at, due)
-		return arrival(k, due)
-	}
-	waiting := func() time.Time { // the third look at the clock is the gate's, before it waits
-		if now = now.Add(time.Second); now.Unix() == 3 {
-			close(open)
-		}
-		return now
-	}
-	if n, err := Replay(t.Context(), s, &sink{}, Options{Rate: 1, Chunk: 10, Gates: []*Gate{g}, Now: waiting}); n != 2 ||
-		err != nil {
-		t.Fatalf("sent %d, %v", n, err)
-	}
-	if g.From.Unix() != 3 || g.To.Unix() != 4 {
-		t.Errorf("the gate was waited at from %v to %v", g.From, g.To)
-	}
-	// a second between the two, and one at the gate
-	if want := []time.Time{time.Unix(1, 0), time.Unix(3, 0)}; !cmp.Equal(want, at) {
-		t.Errorf("arrivals are due at %v, want %v", at, want)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("no more"))
-	if n, err := Replay(ctx, s, &sink{}, Options{Chunk: 1, Gates: []*Gate{{At: 1}}}); n != 1 || err == nil ||
-		err.Error() != "no more" {
-		t.Errorf("sent %d, %v at a gate that never opens", n, err)
 	}
 }
 
