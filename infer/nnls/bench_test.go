@@ -11,14 +11,14 @@ import (
 	"rivulet/test/reference/convert"
 )
 
-// BenchmarkRows compares three ways on the same rows: residual is the mean squared distance over that of the
+// BenchmarkRows compares two ways on the same rows: residual is the mean squared distance over that of the
 // package's own answer, so lower is better and 1 is the package's.
 func BenchmarkRows(b *testing.B) {
 	const rows, n, p, k = 3000, 40, 17, 4
 	d, t := problem(stream(1), rows, n, p, 0.5)
 	dictionary, targets := convert.Dense(d), convert.Dense(t)
 	total := func(m *graph.CSR) (sum float64) {
-		for _, r := range residuals(m, d, t) {
+		for _, r := range squaredDistances(m, d, t) {
 			sum += r
 		}
 		return sum
@@ -28,8 +28,7 @@ func BenchmarkRows(b *testing.B) {
 		name  string
 		solve func() *graph.CSR
 	}{
-		{"exchanges", func() *graph.CSR { return Rows(dictionary, targets, k) }},
-		{"pursuit", func() *graph.CSR { return pursuits(dictionary, targets, k) }},
+		{"pursuit", func() *graph.CSR { return Rows(dictionary, targets, k) }},
 		{"descent-pruned", func() *graph.CSR { return descents(dictionary, targets, k) }},
 	} {
 		b.Run(way.name, func(b *testing.B) {
@@ -44,43 +43,22 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// pursuits is the package without its exchanges.
-func pursuits(dictionary, targets *graph.Dense, k int) *graph.CSR {
-	w := NewSolver(dictionary, k).search()
-	return assemble(targets.Rows, dictionary.Rows, func(j int) []graph.Edge {
-		w.pursue(targets.Row(j))
-		var row []graph.Edge
-		for i, c := range w.best.cols {
-			row = append(row, graph.Edge{Row: int32(j), Col: c, Val: float32(w.best.m[i] * w.norm * w.inverse[c])})
-		}
-		return row
-	})
-}
-
 // descents is the alternative that section 5 describes: coordinate descent over all columns, pruned to k in stages (the
 // smallest half of the surplus goes each time), refitted after each.
 func descents(dictionary, targets *graph.Dense, k int) *graph.CSR {
-	w := NewSolver(dictionary, k).search()
-	return assemble(targets.Rows, dictionary.Rows, func(j int) []graph.Edge {
+	w := NewSolver(dictionary, k).pursuit()
+	var all []graph.Edge
+	for j := range targets.Rows {
 		t := targets.Row(j)
 		w.begin(t, math.Sqrt(squared(t)))
-		row := w.descend(k)
-		for e := range row {
-			row[e].Row, row[e].Val = int32(j), row[e].Val*float32(w.norm*w.inverse[row[e].Col])
+		for _, e := range w.descend(k) {
+			all = append(all, graph.Edge{Row: int32(j), Col: e.Col, Val: e.Val * float32(w.norm*w.scale[e.Col])})
 		}
-		return row
-	})
-}
-
-func assemble(rows, cols int, of func(j int) []graph.Edge) *graph.CSR {
-	var all []graph.Edge
-	for j := range rows {
-		all = append(all, of(j)...)
 	}
-	return graph.NewCSR(rows, cols, all)
+	return graph.NewCSR(targets.Rows, dictionary.Rows, all)
 }
 
-func (w *search) descend(k int) []graph.Edge {
+func (w *pursuit) descend(k int) []graph.Edge {
 	const sweeps = 30
 	n := w.dictionary.Rows
 	m, residual, allowed := make([]float64, n), make([]float64, n), make([]int, n) // residual is b − G m
@@ -118,7 +96,7 @@ func (w *search) descend(k int) []graph.Edge {
 }
 
 // move sets m_i and keeps residual = b − G m.
-func (w *search) move(m, residual []float64, i int, to float64) {
+func (w *pursuit) move(m, residual []float64, i int, to float64) {
 	step := to - m[i]
 	if step == 0 {
 		return

@@ -11,10 +11,10 @@ var vectors = cpu.X86.HasAVX2
 func productsAVX2(to, across, t *float32, rows, bytes int)
 
 //go:noescape
-func fillAVX2(s *coordinates, whole, b *float32, n, bytes int)
+func fillAVX2(s *residuals, whole, b *float32, n, bytes int)
 
 //go:noescape
-func scanAVX2(p *pick, s *coordinates, n, bytes int)
+func scanAVX2(s *residuals, bytes int)
 
 // products sets to = across·t, as productsPlain does.
 func products(to, across, t []float32) {
@@ -26,21 +26,20 @@ func products(to, across, t []float32) {
 	productsAVX2(&to[0], &across[0], &t[0], len(t), 4*len(to))
 }
 
-// fill computes c, left and r as fillPlain does.
-func (s *coordinates) fill(q *Solver, cols []int32, b []float32) {
+// fill computes left and r as fillPlain does.
+func (s *residuals) fill(q *Solver, cols []int32, b []float32) {
 	if !vectors {
 		s.fillPlain(q, cols, b)
 		return
 	}
-	fillAVX2(s, &q.diagonal[0], &b[0], s.n, 4*s.stride)
+	fillAVX2(s, &q.diagonal[0], &b[0], s.n, 4*len(s.r))
 }
 
 // scan sets most and col as scanPlain does.
-func (p *pick) scan(s *coordinates) {
-	if !vectors {
-		p.scanPlain(s)
+func (s *residuals) scan() {
+	if !vectors || len(s.r) == 0 {
+		s.scanPlain()
 		return
 	}
-	_ = p.a[:s.stride]
-	scanAVX2(p, s, s.n, 4*s.stride)
+	scanAVX2(s, 4*len(s.r))
 }

@@ -41,15 +41,14 @@ row:
 	VZEROUPPER
 	RET
 
-// func fillAVX2(s *coordinates, whole, b *float32, n, bytes int)
+// func fillAVX2(s *residuals, whole, b *float32, n, bytes int)
 //
-// R8 c, R9 left, R10 r, R11 the rows of G, R13 n, R14 bytes; SI runs over P and DX over x.
+// R9 left, R10 r, R11 the rows of G, R13 n, R14 bytes; SI runs over P and DX over x.
 TEXT ·fillAVX2(SB), NOSPLIT, $0-40
 	MOVQ s+0(FP), BX
-	MOVQ coordinates_c(BX), R8
-	MOVQ coordinates_left(BX), R9
-	MOVQ coordinates_r(BX), R10
-	MOVQ coordinates_rows(BX), R11
+	MOVQ residuals_left(BX), R9
+	MOVQ residuals_r(BX), R10
+	MOVQ residuals_rows(BX), R11
 	MOVQ n+24(FP), R13
 	MOVQ bytes+32(FP), R14
 	XORQ AX, AX
@@ -59,9 +58,8 @@ columns:
 	VMOVUPS (DX)(AX*1), Y1
 	MOVQ    whole+8(FP), DX
 	VMOVUPS (DX)(AX*1), Y2
-	MOVQ    coordinates_inverse(BX), SI
-	MOVQ    coordinates_weights(BX), DX
-	LEAQ    (R8)(AX*1), DI
+	MOVQ    residuals_inverse(BX), SI
+	MOVQ    residuals_weights(BX), DX
 	XORQ    R12, R12
 
 coordinate:
@@ -78,7 +76,6 @@ support:
 	CMPQ         CX, R13
 	JLT          support
 
-	VMOVUPS      Y0, (DI)
 	MOVQ         (R11)(R12*8), R15
 	VMOVUPS      (R15)(AX*1), Y3
 	VMULPS       Y3, Y0, Y0
@@ -86,7 +83,6 @@ support:
 	VBROADCASTSS (DX)(R12*4), Y4
 	VMULPS       Y3, Y4, Y4
 	VSUBPS       Y4, Y1, Y1
-	ADDQ         R14, DI
 	INCQ         R12
 	CMPQ         R12, R13
 	JLT          coordinate
@@ -99,88 +95,35 @@ support:
 	VZEROUPPER
 	RET
 
-// func scanAVX2(p *pick, s *coordinates, n, bytes int)
+// func scanAVX2(s *residuals, bytes int)
 //
-// SI r, DI left, R8 and R9 coordinates of what is taken out, R10 gram, R13 bytes. Y15 alphaA, Y14 alphaB, Y13
-// betaAA, Y12 betaAB, Y11 betaBB, Y10 y, Y9 inverse; Y6 the largest so far, Y5 their places, Y4 the place.
-TEXT ·scanAVX2(SB), NOSPLIT, $0-32
-	MOVQ         p+0(FP), BX
-	MOVQ         s+8(FP), DX
-	MOVQ         bytes+24(FP), R13
-	MOVQ         coordinates_r(DX), SI
-	MOVQ         coordinates_left(DX), DI
-	MOVQ         coordinates_c(DX), DX
-	MOVQ         pick_a(BX), R8
-	MOVQ         pick_b(BX), R9
-	MOVQ         pick_gram(BX), R10
-	VBROADCASTSS pick_alphaA(BX), Y15
-	VBROADCASTSS pick_alphaB(BX), Y14
-	VBROADCASTSS pick_betaAA(BX), Y13
-	VBROADCASTSS pick_betaAB(BX), Y12
-	VBROADCASTSS pick_betaBB(BX), Y11
-	VBROADCASTSS pick_y(BX), Y10
-	VBROADCASTSS pick_inverse(BX), Y9
-	VXORPS       Y6, Y6, Y6
-	VPCMPEQD     Y5, Y5, Y5
-	VMOVDQU      ·counting<>(SB), Y4
-	XORQ         AX, AX
+// SI r, DI left, R13 bytes. Y6 the largest so far, Y5 their places, Y4 the place.
+TEXT ·scanAVX2(SB), NOSPLIT, $0-16
+	MOVQ     s+0(FP), BX
+	MOVQ     bytes+8(FP), R13
+	MOVQ     residuals_r(BX), SI
+	MOVQ     residuals_left(BX), DI
+	VMOVUPS  residuals_least(BX), Y7
+	VMOVDQU  residuals_step(BX), Y8
+	VXORPS   Y9, Y9, Y9
+	VXORPS   Y6, Y6, Y6
+	VPCMPEQD Y5, Y5, Y5
+	VMOVDQU  ·counting<>(SB), Y4
+	XORQ     AX, AX
 
 columns:
-	VMOVUPS (R8)(AX*1), Y3
-	VMULPS  Y15, Y3, Y0
-	VADDPS  (SI)(AX*1), Y0, Y1
-	VMULPS  Y13, Y3, Y0
-	VMULPS  Y3, Y0, Y0
-	VADDPS  (DI)(AX*1), Y0, Y2
-	TESTQ   R9, R9
-	JZ      new
-
-	VMOVUPS (R9)(AX*1), Y8
-	VMULPS  Y14, Y8, Y0
-	VADDPS  Y0, Y1, Y1
-	VMULPS  Y12, Y3, Y0
-	VMULPS  Y11, Y8, Y7
-	VADDPS  Y7, Y0, Y0
-	VMULPS  Y8, Y0, Y0
-	VADDPS  Y0, Y2, Y2
-
-new:
-	TESTQ   R10, R10
-	JZ      compare
-
-	VMOVUPS (R10)(AX*1), Y0
-	MOVQ    n+16(FP), CX
-	LEAQ    (DX)(AX*1), R11
-	MOVQ    pick_gamma(BX), R12
-
-support:
-	VBROADCASTSS (R12), Y3
-	VMULPS       (R11), Y3, Y3
-	VADDPS       Y3, Y0, Y0
-	ADDQ         R13, R11
-	ADDQ         $4, R12
-	DECQ         CX
-	JNZ          support
-
-	VMULPS Y10, Y0, Y3
-	VSUBPS Y3, Y1, Y1
-	VMULPS Y9, Y0, Y3
-	VMULPS Y0, Y3, Y3
-	VSUBPS Y3, Y2, Y2
-
-compare:
-	VXORPS    Y3, Y3, Y3
-	VMAXPS    Y3, Y1, Y1
+	VMOVUPS   (SI)(AX*1), Y1
+	VMOVUPS   (DI)(AX*1), Y2
+	VMAXPS    Y9, Y1, Y1
 	VMULPS    Y1, Y1, Y1
-	VMOVUPS   pick_least(BX), Y0
-	VCMPPS    $30, Y0, Y2, Y3   // greater
+	VCMPPS    $30, Y7, Y2, Y3   // greater
 	VANDPS    Y3, Y1, Y1
-	VMAXPS    Y0, Y2, Y2
+	VMAXPS    Y7, Y2, Y2
 	VDIVPS    Y2, Y1, Y1
 	VCMPPS    $30, Y6, Y1, Y3
 	VMAXPS    Y6, Y1, Y6
 	VBLENDVPS Y3, Y4, Y5, Y5
-	VPADDD    pick_step(BX), Y4, Y4
+	VPADDD    Y8, Y4, Y4
 	ADDQ      $32, AX
 	CMPQ      AX, R13
 	JLT       columns
@@ -192,7 +135,7 @@ compare:
 	VMAXPS       X1, X0, X0
 	VPSHUFD      $0xB1, X0, X1
 	VMAXPS       X1, X0, X0
-	VMOVSS       X0, pick_most(BX)
+	VMOVSS       X0, residuals_most(BX)
 	VBROADCASTSS X0, Y0
 	VCMPPS       $4, Y0, Y6, Y0       // not equal
 	VORPS        Y0, Y5, Y5
@@ -202,7 +145,7 @@ compare:
 	VPMINUD      X1, X0, X0
 	VPSHUFD      $0xB1, X0, X1
 	VPMINUD      X1, X0, X0
-	VMOVD        X0, pick_col(BX)
+	VMOVD        X0, residuals_col(BX)
 	VZEROUPPER
 	RET
 

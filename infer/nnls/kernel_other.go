@@ -4,6 +4,6 @@ package nnls
 
 func products(to, across, t []float32) { productsPlain(to, across, t) }
 
-func (s *coordinates) fill(q *Solver, cols []int32, b []float32) { s.fillPlain(q, cols, b) }
+func (s *residuals) fill(q *Solver, cols []int32, b []float32) { s.fillPlain(q, cols, b) }
 
-func (p *pick) scan(s *coordinates) { p.scanPlain(s) }
+func (s *residuals) scan() { s.scanPlain() }

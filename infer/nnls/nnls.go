@@ -8,16 +8,6 @@ import (
 	"rivulet/graph"
 )
 
-// exchanges bounds the successful exchanges of a row, which rarely has ten.
-const exchanges = 50
-
-// One more entry must save entryGain of ‖t‖², an exchange exchangeGain of the squared distance that is left:
-// less is rounding, or not worth its time.
-const (
-	entryGain    = 1e-7
-	exchangeGain = 1e-4
-)
-
 // Rows returns M (N×N') with at most k ≥ 1 entries a row, columns ascending, all entries positive: row j is the
 // best found non-negative combination of the rows of dictionary (N'×p) for row j of targets (N×p). A row of M
 // depends on its own target alone, bit for bit.
@@ -31,12 +21,12 @@ type Solver struct {
 	dictionary *graph.Dense // N'×p
 	k          int
 	stride     int       // N', up to a multiple of lanes
-	inverse    []float64 // N': 1/‖d_i‖, 0 for a column of zeros
+	scale      []float64 // N': 1/‖d_i‖, 0 for a column of zeros
 	cosines    []float64 // N'×N': G of the columns at unit length
 	gram       []float32 // N'×stride: the same in float32
 	diagonal   []float32 // stride: its diagonal, 1 or 0
 	unit       []float32 // p×stride: the columns at unit length, one number of each after the other
-	spare      sync.Pool // *search
+	spare      sync.Pool // *pursuit
 }
 
 // NewSolver computes the Gram matrix. k ≥ 1 is the number of entries that a row may have.
@@ -46,15 +36,15 @@ func NewSolver(dictionary *graph.Dense, k int) *Solver {
 		panic(fmt.Sprintf("nnls: dictionary %d×%d, k = %d", n, p, k))
 	}
 	stride := (n + lanes - 1) / lanes * lanes
-	s := &Solver{dictionary: dictionary.Clone(), k: min(k, n), stride: stride, inverse: make([]float64, n),
+	s := &Solver{dictionary: dictionary.Clone(), k: min(k, n), stride: stride, scale: make([]float64, n),
 		cosines: make([]float64, n*n), gram: make([]float32, n*stride), diagonal: make([]float32, stride),
 		unit: make([]float32, p*stride)}
 	for i := range n {
 		if norm := squared(dictionary.Row(i)); norm > 0 {
-			s.inverse[i], s.diagonal[i] = 1/math.Sqrt(norm), 1
+			s.scale[i], s.diagonal[i] = 1/math.Sqrt(norm), 1
 		}
 		for j, v := range dictionary.Row(i) {
-			s.unit[j*stride+i] = float32(float64(v) * s.inverse[i])
+			s.unit[j*stride+i] = float32(float64(v) * s.scale[i])
 		}
 	}
 	graph.ParallelRows(n, n*n*p, s.fillGram)
@@ -73,7 +63,7 @@ func (s *Solver) fillGram(lo, hi int) {
 			for c, v := range own {
 				sum += float64(float64(v) * float64(other[c]))
 			}
-			row[j] = sum * s.inverse[i] * s.inverse[j]
+			row[j] = sum * s.scale[i] * s.scale[j]
 			s.gram[i*s.stride+j] = float32(row[j])
 		}
 	}
@@ -103,7 +93,7 @@ func (s *Solver) Solve(targets *graph.Dense) (m *graph.CSR, left []float32) {
 	cols, vals, length := make([]int32, n*k), make([]float32, n*k), make([]int, n) // row j at j·k
 	left = make([]float32, n)
 	graph.ParallelRows(n, n*s.dictionary.Rows*(targets.Cols+8*k*k), func(lo, hi int) {
-		w := s.search()
+		w := s.pursuit()
 		defer s.spare.Put(w)
 		for j := lo; j < hi; j++ {
 			left[j] = w.solve(targets.Row(j))

@@ -10,48 +10,37 @@ import (
 	"rivulet/test/reference/convert"
 )
 
-// Each kind of seek finds the column that is best by a plain least squares solve on the supports that it means.
-func TestSeeksTheBestColumn(t *testing.T) {
-	d, targets := problem(stream(7), 20, 30, 12, 1)
-	w := NewSolver(convert.Dense(d), 4).search()
-	seek := func(j int, what string, rest []int32) int32 {
-		t.Helper()
-		before := distance(d, targets[j], rest)
-		best, most := int32(-1), 0.0
-		for c := range int32(30) {
-			if slices.Contains(rest, c) || slices.Contains(w.best.cols, c) {
-				continue
+// The column that joins next is the one that is best by a plain least squares solve on the support with it.
+func TestScanFindsTheBestColumn(t *testing.T) {
+	const n, k = 30, 5
+	d, targets := problem(stream(7), 20, n, 12, 1)
+	for size := range k {
+		w := NewSolver(convert.Dense(d), k).pursuit()
+		w.k = size
+		for j := range targets {
+			w.solve(convert.Dense(targets).Row(j))
+			for i, c := range w.best.cols {
+				w.best.m[i] /= w.norm * w.scale[c] // back to unit length
 			}
-			if saved := before - distance(d, targets[j], append(rest[:len(rest):len(rest)], c)); saved > most &&
-				weightOf(d, targets[j], rest, c) > 0 {
-				best, most = c, saved
-			}
-		}
-		got, saves := w.seek()
-		saved := 2 * saves * w.norm * w.norm
-		if got != best || math.Abs(saved-most) > 1e-3*most {
-			t.Errorf("target %d, %s: column %d that saves %g, want %d and %g", j, what, got, saved, best, most)
-		}
-		return got
-	}
-	for j := range targets {
-		w.solve(convert.Dense(targets).Row(j))
-		for i, c := range w.best.cols {
-			w.best.m[i] /= w.norm * w.inverse[c]
-		}
-		n := len(w.best.cols)
-		w.pick.all(&w.at.coordinates)
-		seek(j, "beside all", w.best.cols)
-		for a := range n {
-			for b := a; b < n; b++ {
-				out := w.remove(a, b)
-				w.pick.without(&w.at.coordinates, &out)
-				rest := append([]int32(nil), w.rest(a, b)...)
-				col := seek(j, "first", rest)
-				if a != b && col >= 0 {
-					w.with(col, &out)
-					seek(j, "second", append(rest, col))
+			w.system(&w.best)
+			w.invert(len(w.best.cols))
+			w.rest.set(w.Solver, &w.best, w.inverse, w.b)
+			w.rest.scan()
+			before := distance(d, targets[j], w.best.cols)
+			best, most := int32(-1), 0.0
+			for c := range int32(n) {
+				if slices.Contains(w.best.cols, c) {
+					continue
 				}
+				if saved := before - distance(d, targets[j], append(slices.Clone(w.best.cols), c)); saved > most &&
+					weightOf(d, targets[j], w.best.cols, c) > 0 {
+					best, most = c, saved
+				}
+			}
+			saved := float64(w.rest.most) * w.norm * w.norm
+			if w.rest.col != best || math.Abs(saved-most) > 1e-3*most {
+				t.Errorf("target %d, %d columns: column %d that saves %g, want %d and %g", j, size, w.rest.col, saved,
+					best, most)
 			}
 		}
 	}
