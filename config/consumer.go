@@ -66,20 +66,16 @@ const (
 
 	Auto      = "auto"  // chosen by the artifact
 	On        = "on"    // for Attach.Arrivals and Input.Forget
-	Off       = "off"   // for AttachAndWait.Update
 	Drop      = "drop"  // for AttachAndWait.Unmatched
 	LogJSON   = "json"  // a line of the log is JSON
 	ModeNode  = "node"  // each arrival on its own
 	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
-
-	UpdateRow     = "row" // for AttachAndWait.Update
-	UpdatePredict = "predict"
 )
 
 func (c Consumer) problems() problems {
 	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), cacheProblems(c.Cache, c.Choice),
 		registryProblems(c.Input, c.Registry),
-		c.candidateProblems(), c.repartitionProblems(), c.modelProblems(), c.updateProblems())
+		c.candidateProblems(), c.repartitionProblems(), c.modelProblems())
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")
 	found.when(c.Output.Tombstones && c.Input.Forget != On, "output.tombstones", "true",
@@ -95,22 +91,6 @@ func (c Consumer) modelProblems() (found problems) {
 		found.when(name == "" || slices.Contains(c.Models[:k], name), "models", all,
 			fmt.Sprintf("names %q twice, or nothing", name))
 	}
-	return found
-}
-
-// updateProblems returns the first setting that contradicts attach.update.
-func (c Consumer) updateProblems() (found problems) {
-	reason := ""
-	switch a := c.Attach; {
-	case a.Update == Off:
-	case a.Wait == 0:
-		reason = "edges that come later are known with attach.wait alone, and it is 0s"
-	case a.UpdateAge < a.Wait:
-		reason = "attach.update_age is less than attach.wait"
-	case a.Update == UpdateRow && a.Arrivals != On:
-		reason = "arrivals have no rows, as attach.arrivals is off"
-	}
-	found.when(reason != "", "attach.update", c.Attach.Update, reason)
 	return found
 }
 
@@ -163,9 +143,6 @@ type AttachAndWait struct {
 	Wait      time.Duration `key:"wait" default:"0s" min:"0s" max:"1h" usage:"how long an arrival waits for edges that come as records of their own, and such an edge for its arrival, in the time of the records' timestamps; an arrival with as many edges as its edge_count says waits no longer" zero:"arrivals do not wait, and such edges are counted and passed over"`
 	WaitBytes Bytes         `key:"wait_bytes" default:"64MiB" min:"64KiB" usage:"with attach.wait: most bytes of the records of a partition between one that waits and the last that was read, each with 512 more; an arrival or an edge waits no longer than that"`
 	Unmatched string        `key:"unmatched" default:"dead_letter" oneof:"dead_letter|drop" usage:"with attach.wait: what becomes of an edge for which no arrival has waited, as of one between nodes that are known already; dead_letter: it goes to the dead-letter topic; drop: it is counted only"`
-	Update    string        `key:"update" default:"off" oneof:"off|row|predict" usage:"with attach.wait: what becomes of an arrival that was predicted when another edge of it comes; row: its row of M is solved anew, for later arrivals; predict: it is also predicted again, as a revision"`
-	Settle    time.Duration `key:"settle" default:"10s" min:"0s" max:"1h" usage:"with attach.update: how long after such an edge, in the time of the records' timestamps, others are collected before the arrival is updated with all of them" zero:"it is updated with each edge"`
-	UpdateAge time.Duration `key:"update_age" default:"1h" min:"1s" max:"168h" usage:"with attach.update: how long after its timestamp an arrival can be updated; it ends earlier where the records since have more than attach.wait_bytes"`
 }
 
 // Cache bounds the rows of M in the memory of the process.

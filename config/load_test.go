@@ -54,7 +54,7 @@ func TestDefaults(t *testing.T) {
 		Choice:   Choice{Attachment: Auto, Calibration: Auto},
 		Delivery: "at_least_once",
 		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0}, 0, 64 << 20,
-			"dead_letter", Off, 10 * time.Second, time.Hour},
+			"dead_letter"},
 		Labels: Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:  Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
 		Cache:  Cache{Bytes: 256 << 20},

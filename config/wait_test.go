@@ -13,21 +13,13 @@ func TestWaitForEdges(t *testing.T) {
 	if err != nil || cfg.Attach.Wait != 2*time.Second || cfg.Attach.WaitBytes != 1<<20 || cfg.Attach.Unmatched != Drop {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
-	cfg, err = Load[Consumer](sources(t, "attach: {wait: 2s, arrivals: on, update: row, settle: 0s, update_age: 1m}", nil))
-	if err != nil || cfg.Attach.Update != UpdateRow || cfg.Attach.Settle != 0 || cfg.Attach.UpdateAge != time.Minute {
-		t.Errorf("%+v, %v", cfg.Attach, err)
-	}
 	for text, want := range map[string]string{
-		"attach: {wait: 2s}\ncandidate: {mode: shadow}":       "without the edges that came apart",
-		"attach: {wait_bytes: 1KiB}":                          "attach.wait_bytes",
-		"attach: {unmatched: keep}":                           "attach.unmatched",
-		"attach: {update: predict}":                           "attach.wait alone",
-		"attach: {update: row, wait: 2s}":                     "attach.arrivals is off",
-		"attach: {update: rows, wait: 2s}":                    "attach.update",
-		"attach: {update: predict, wait: 2s, update_age: 1s}": "attach.update_age is less",
-		"input: {mapping: {source: /from}}":                   "want source and target",
-		"input: {mapping: {weight: /w}}":                      "want source and target",
-		"cache: {directory: rows}":                            "cache.directory",
+		"attach: {wait: 2s}\ncandidate: {mode: shadow}": "without the edges that came apart",
+		"attach: {wait_bytes: 1KiB}":                    "attach.wait_bytes",
+		"attach: {unmatched: keep}":                     "attach.unmatched",
+		"input: {mapping: {source: /from}}":             "want source and target",
+		"input: {mapping: {weight: /w}}":                "want source and target",
+		"cache: {directory: rows}":                      "cache.directory",
 	} {
 		expect.Error(t, expect.ErrorOf(Load[Consumer](sources(t, text, nil))), want, "%s", text)
 	}

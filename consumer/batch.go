@@ -4,7 +4,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/infer/attach"
@@ -61,7 +60,7 @@ func (b *batch) shed() {
 	clear(b.predicted.deadLetters[:cap(b.predicted.deadLetters)])
 	for i := range b.decoded.slots { // ids may be parts of records ([form.Reader.InPlace])
 		s := &b.decoded.slots[i]
-		s.record, s.joined, s.forget, s.arrival.ID, s.arrival.Key = nil, window.Joined{}, form.Forget{}, "", nil
+		s.record, s.joined, s.forget, s.arrival.ID, s.arrival.Key = nil, nil, form.Forget{}, "", nil
 		clear(s.arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)

@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -21,7 +19,7 @@ type chunk struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
 	// joined, deadLetters and unmatched are as in an Intake
-	joined      map[kafka.Position]window.Joined
+	joined      map[kafka.Position][]event.Edge
 	deadLetters []event.DeadLetter
 	unmatched   [][2]string
 	// next is the offset to read after the whole chunk. It lies beyond the last record where the log has holes.
@@ -78,7 +76,7 @@ func batchName(first *kafka.Position, by kafka.Member, n int64) string {
 
 // take moves records from the chunk under way to the batch, and reports whether they all fitted.
 func (b *batcher) take(in *Intake) bool {
-	n := b.fitting(len(in.Records))
+	n := b.room(len(in.Records))
 	whole := n == len(b.rest.records)
 	if n == 0 && !whole {
 		return false
@@ -95,41 +93,18 @@ func (b *batcher) take(in *Intake) bool {
 		in.DeadLetters, b.rest.deadLetters = append(in.DeadLetters, b.rest.deadLetters...), nil
 		in.Unmatched, b.rest.unmatched = append(in.Unmatched, b.rest.unmatched...), nil
 	} else {
-		in.Offsets[b.rest.at] = b.rest.end(n)
+		in.Offsets[b.rest.at] = b.rest.records[n-1].Position.Offset + 1
 	}
 	b.rest.records = b.rest.records[n:]
 	return whole
 }
 
-// end is the offset to go on at behind the first n records.
-func (c *chunk) end(n int) int64 {
-	at := c.records[n-1].Position
-	return cmp.Or(c.joined[at].End, at.Offset+1)
-}
-
-// fitting returns how many more records fit into a batch that has some. Records with the same end are not parted: a
-// batch that has none takes them, however many they are.
-func (b *batcher) fitting(has int) int {
-	n := b.counted(has)
-	parts := func() bool { return n < len(b.rest.records) && b.rest.end(n) == b.rest.end(n+1) }
-	for n > 0 && parts() {
-		n--
-	}
-	if n == 0 && has == 0 && len(b.rest.records) > 0 {
-		n = 1
-		for parts() {
-			n++
-		}
-	}
-	return n
-}
-
-// counted returns how many more records there is room for in a batch that has some, and counts their bytes.
-func (b *batcher) counted(has int) int {
+// room returns how many more records fit into a batch that has some, and counts their bytes.
+func (b *batcher) room(has int) int {
 	records := b.rest.records[:min(b.size-has, len(b.rest.records))]
 	for n := range records {
 		size := recordBytes(&records[n])
-		for _, e := range b.rest.joined[records[n].Position].Edges {
+		for _, e := range b.rest.joined[records[n].Position] {
 			size += len(e.Source) + len(e.Target)
 		}
 		if b.bytes > 0 && has+n > 0 && b.filled+size > b.bytes {

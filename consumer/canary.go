@@ -8,7 +8,6 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -50,7 +49,7 @@ type canary struct {
 	candidate    Version   // nil: there is none now
 	path         *Pipeline // up to predictions; nil before the first batch that has a part
 	own, records []kafka.Record
-	joined       map[kafka.Position]window.Joined
+	joined       map[kafka.Position][]event.Edge
 }
 
 // divide takes the candidate's records out of a batch. All records of a key are in one part, in their order.

@@ -48,7 +48,6 @@ func New(opts Options) (*Consumer, error) {
 	forms := opts.Path.Forms
 	forms.LookUp = opts.Path.Features != nil
 	c.opts.Window.Forms, c.opts.Window.Limits = &forms, opts.Path.Limits
-	c.opts.Window.Update = opts.Path.Update
 	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
 		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
 	store := featuresOutage(c.wait)
@@ -125,7 +124,7 @@ type Options struct {
 	Lanes int
 
 	// Window has arrivals wait for edges that come as records of their own; with a Wait of 0 these are passed over. Its
-	// Forms and Limits are the path's, so is its Update.
+	// Forms and Limits are the path's.
 	Window window.Options
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"rivulet/consumer/ticket"
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
@@ -150,7 +149,7 @@ type Intake struct {
 	Records []kafka.Record
 	// Joined has the edges that came as records of their own, by the place of the arrival that waited for them; nil: no
 	// arrival of the batch waited.
-	Joined map[kafka.Position]window.Joined
+	Joined map[kafka.Position][]event.Edge
 	// DeadLetters are records that have become dead letters before: edges without an arrival.
 	DeadLetters []event.DeadLetter
 	Unmatched   [][2]string // ends of all edges without an arrival, also of those that are only counted

@@ -7,7 +7,6 @@ import (
 	"rivulet/consumer/edges"
 	"rivulet/consumer/forget"
 	"rivulet/consumer/limits"
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/graph"
@@ -34,8 +33,8 @@ func (d *decodedBatch) NeighboursOf(i int) []string { return d.arrivals[i].arriv
 // slot is one record of a batch, and the arrival that it holds.
 type slot struct {
 	record  *kafka.Record
-	joined  window.Joined // edges of their own that the arrival has been given
-	waited  bool          // for edges: all of its edges then have one order
+	joined  []event.Edge // edges of their own that the arrival has been given
+	waited  bool         // for edges: all of its edges then have one order
 	arrival event.Arrival
 	bytes   int          // of key and value
 	other   bool         // its features have names, under the hash of another schema
@@ -48,17 +47,6 @@ type slot struct {
 
 // arrives reports whether the record is an arrival.
 func (s *slot) arrives() bool { return s.fault == nil && s.skip == "" && s.forget.ID == "" }
-
-// revises reports whether the arrival was predicted before, with fewer edges.
-func (s *slot) revises() bool { return s.joined.Revision > 0 }
-
-// source is the place of the arrival's record.
-func (s *slot) source() event.Source {
-	if s.revises() {
-		return event.Source(s.joined.Source)
-	}
-	return event.Source(s.record.Position)
-}
 
 // key is the key under which the prediction is published.
 func (s *slot) key() []byte {
@@ -108,7 +96,6 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 			out.skipped = append(out.skipped, s.skip)
 		case s.fault == nil:
 			out.arrivals = append(out.arrivals, s)
-		case s.revises(): // its first prediction, or dead letter, stands
 		default:
 			out.deadLetters = append(out.deadLetters, s.deadLetter(s.fault.Reason, s.fault.Error()))
 		}
@@ -119,7 +106,7 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 // deadLetter is the record set aside.
 func (s *slot) deadLetter(reason, detail string) event.DeadLetter {
 	return event.DeadLetter{Key: s.record.Key, Value: s.record.Value, Headers: s.record.Headers,
-		Source: s.source(), IngestTime: s.record.Time, Reason: reason, Detail: detail}
+		Source: event.Source(s.record.Position), IngestTime: s.record.Time, Reason: reason, Detail: detail}
 }
 
 // decodeOne fills s from its record: with a fault, or with an arrival that the model can take once it has features.
@@ -147,7 +134,7 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 		}
 	}
 	if s.waited {
-		s.arrival.Join(s.joined.Edges)
+		s.arrival.Join(s.joined)
 	}
 	if s.fault = p.Limits.CheckArrival(&s.arrival, len(s.key())); s.fault != nil {
 		return

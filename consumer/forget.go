@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/consumer/window"
 	"rivulet/infer/growth"
 )
 
@@ -34,11 +33,6 @@ func (p *Pipeline) take(ctx context.Context, in Intake, b *batch, by model) erro
 func (p *Pipeline) store(ctx context.Context, version Version, in Intake, b *batch, stats *BatchStats) error {
 	if err := p.forgetIDs(ctx, in, b, stats); err != nil {
 		return err
-	}
-	if slices.ContainsFunc(b.decoded.arrivals, (*slot).revises) { // the batch before may write an older row of an id
-		if err := in.After.Passed(ctx); err != nil {
-			return err
-		}
 	}
 	return p.keep(ctx, version, in, &b.growth)
 }
@@ -89,9 +83,9 @@ func (d *decodedBatch) append(ids []growth.Forget, met []growthState) []growth.F
 	return ids
 }
 
-// fence names the place and the generation of a batch's writes, where rows may be removed or replaced.
+// fence names the place and the generation of a batch's writes, where rows may be removed.
 func (p *Pipeline) fence(in Intake) growth.Fence {
-	if p.Forget == nil && p.Update == window.UpdateOff || in.Generation == nil {
+	if p.Forget == nil || in.Generation == nil {
 		return growth.Fence{}
 	}
 	by := growth.Fence{Generation: in.Generation.Member().Generation}

@@ -142,7 +142,7 @@ func (m *earlier) fingerprint(s *slot) uint64 {
 	for _, part := range [][]byte{[]byte(r.Position.Topic), place[:], r.Key, r.Value} {
 		_, _ = m.digest.Write(part) // it never fails
 	}
-	if len(s.joined.Edges) > 0 { // places of neighbours, kept with rows and notes, are places in this list
+	if len(s.joined) > 0 { // places of neighbours, kept with rows and notes, are places in this list
 		for _, id := range s.arrival.Edges {
 			binary.LittleEndian.PutUint64(place[:], uint64(len(id)))
 			_, _ = m.digest.Write(place[:8])
@@ -185,7 +185,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 				continue // its messages are not finite
 			}
 			out.arrived = append(out.arrived, growth.ArrivalRow{ID: s.arrival.ID, Row: row, Record: b.neighbours.met[i].record64,
-				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf, Replace: s.revises()})
+				Attached: b.noted.attached[i], AsOf: b.neighbours.earlier.asOf})
 			out.residual += float64(grown.Left[i])
 		}
 		watch.lap(&out.took)
@@ -195,7 +195,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 // grows reports whether arrival i is to get a row.
 func (b *batch) grows(i int) bool {
 	met, s := &b.neighbours.met[i], b.decoded.arrivals[i]
-	if b.decoded.forgets.After(s.arrival.ID, i) || met.taken && !s.revises() {
+	if b.decoded.forgets.After(s.arrival.ID, i) || met.taken {
 		return false
 	}
 	return met.again == nil && !met.original && !b.attachment.degraded[i] && !b.predicted.withdrawn[i]

@@ -124,10 +124,6 @@ func (n *attachmentNotes) write(by kafka.Member, arrivals []*slot, found *neighb
 		}
 		n.notes = append(n.notes, growth.Note{Place: place, Offset: position.Offset, Record: found.met[i].record64,
 			Generation: by.Generation, Attached: n.attached[i], Rows: n.arena[from:len(n.arena):len(n.arena)]})
-		if s.revises() { // the record that settled it says when the note may go
-			note := &n.notes[len(n.notes)-1]
-			note.Offset, note.Edge = s.joined.End-1, position.Offset
-		}
 		n.of = append(n.of, int32(i))
 	}
 }

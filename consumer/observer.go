@@ -78,8 +78,6 @@ type BatchStats struct {
 	Forgets, Forgotten int
 	// Fetched is the number of arrivals whose features were looked up.
 	Fetched int
-	// Revisions is the number of records that were predicted before, with fewer edges.
-	Revisions int
 	// Lookups is the number of rows of M that were asked for: one for each edge if M is in memory, else one for each
 	// distinct id.
 	Lookups int

@@ -10,7 +10,6 @@ import (
 	"rivulet/consumer/answer"
 	"rivulet/consumer/limits"
 	"rivulet/consumer/measure"
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -44,8 +43,6 @@ type PipelineOptions struct {
 	// Notes makes node batches note their arrivals' neighbours in Redis, so that a record that is predicted again gets the
 	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
 	Notes bool
-	// Update says whether revisions, which come from a window alone, are published, and that rows may be replaced.
-	Update window.Update
 	// Forget removes stored rows, notes and features of the ids that records ask to forget; nil: such records are passed
 	// over. With Tombstones a tombstone is published for each id.
 	Forget     Forgetter
@@ -97,7 +94,6 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Output.Explain < 0 {
 		return nil, fmt.Errorf("consumer: %d reasons a prediction, want 0 or more", opts.Output.Explain)
 	}
-	opts.Update = cmp.Or(opts.Update, window.UpdateOff)
 	if opts.Canary.Candidate != nil && (opts.Arrivals || opts.Mode == Graph) {
 		return nil, errors.New("consumer: a canary has node batches, and arrivals without rows")
 	}
@@ -287,9 +283,6 @@ func (b *batch) count(stats *BatchStats) {
 		stats.Dropped += s.dropped
 		if s.other {
 			stats.OtherSchema++
-		}
-		if s.revises() {
-			stats.Revisions++
 		}
 		stats.Known += c.known
 		stats.Arrivals += c.arrivals

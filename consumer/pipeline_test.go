@@ -80,7 +80,6 @@ func (r *recorder) Window(_ kafka.TopicPartition, s window.Stats) {
 		r.windows.Left[k] += n
 	}
 	r.windows.Joined, r.windows.Unmatched = r.windows.Joined+s.Joined, r.windows.Unmatched+s.Unmatched
-	r.windows.Revisions += s.Revisions
 }
 
 func (r *recorder) Rebalance(assigned []kafka.TopicPartition) {

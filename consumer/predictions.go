@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"rivulet/consumer/answer"
-	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -16,7 +15,6 @@ type predictionSet struct {
 	predictions []event.Prediction
 	answered    []event.Record     // the records of these predictions
 	withdrawn   []bool             // per arrival: a prediction of it is not finite
-	unpublished []bool             // per arrival: it is withdrawn, or a revision for its row alone
 	deadLetters []event.DeadLetter // for the withdrawn arrivals
 	tombstones  []event.Tombstone  // for ids that are to be forgotten
 
@@ -45,10 +43,9 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	}
 	out.first = models[0].Name
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
-	out.unpublished = zeroed(out.unpublished, len(in.arrivals))
 	out.predictions, out.answered = sized(out.predictions, len(models)*len(in.arrivals)), out.answered[:0]
 	if out.tombstones = out.tombstones[:0]; p.Tombstones {
-		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.unpublished, len(models)) }()
+		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn, len(models)) }()
 	}
 	out.outputs = sized(out.outputs, len(models))
 	if len(in.arrivals) == 0 {
@@ -72,7 +69,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 			*pr = event.Prediction{ID: s.arrival.ID, Key: s.key(), Degraded: a.degraded[i],
 				Top: pr.Top, Numbers: pr.Numbers, Labels: pr.Labels, // their memory is used again
 				Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
-				Canary: p.candidate, Batch: name, Source: s.source(), Revision: s.joined.Revision,
+				Canary: p.candidate, Batch: name, Source: event.Source(s.record.Position),
 				ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now}
 			if p.Traced {
 				pr.Trace = event.TraceOf(s.record.Headers)
@@ -80,11 +77,9 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 			p.answerBy(pr, &models[k], &out.outputs[k], i, &out.order)
 			finite = finite && answer.IsFinite(pr)
 		}
-		if out.withdrawn[i] = !finite; !finite && !s.revises() {
+		if out.withdrawn[i] = !finite; !finite {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
 				"features: the model's output is not finite, they are too far from those of training"))
-		}
-		if out.unpublished[i] = out.withdrawn[i] || s.revises() && p.Update == window.UpdateRow; out.unpublished[i] {
 			continue
 		}
 		for range models {

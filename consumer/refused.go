@@ -43,7 +43,7 @@ func (b *batch) amendOutput(by []kafka.Refusal) event.Batch {
 	var unanswered []uint64 // fingerprints of records
 	place := 0
 	for i, s := range b.decoded.arrivals {
-		if b.predicted.unpublished[i] {
+		if b.predicted.withdrawn[i] {
 			continue
 		}
 		for range b.predicted.outputs {

@@ -3,7 +3,6 @@ package consumer
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/consumer/window"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -325,36 +323,4 @@ func TestALogThatDividesUnderWaitingArrivals(t *testing.T) {
 		t.Errorf("predicted %q, want %q", got, want)
 	}
 	expect.Same(t, map[string]int64{kafka.LostTruncation: 3}, seen.lost, "lost")
-}
-
-// The partition was idle at offset 9 of the log that was lost from offset 7 on. In the new log that ends no wait.
-func TestWhereALostLogWasIdleEndsNoWait(t *testing.T) {
-	t.Parallel()
-	s, seen := newStack(t, 1), &recorder{}
-	at := time.Now().Add(-24 * time.Hour)
-	a := arrival("a")
-	a.EdgeCount = 1
-	var records []kafka.Record
-	for i := range 7 {
-		old := arrival(fmt.Sprint("n", i), "t0")
-		old.EdgeCount = 1
-		records = append(records, nodeRecord(t, old, at))
-	}
-	records = append(records, nodeRecord(t, a, at), nodeRecord(t, a, at), edgeRecord(t, "a", "t0", at))
-	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
-	s.commit(3, "rivulet next=10 aside=10 epoch=0 note="+strconv.FormatInt(2*9, 36))
-	s.divides(7)
-	s.lead()
-	o := s.options(seen)
-	o.Window.Wait, o.Window.Age, o.Path.Update = time.Hour, 2*time.Hour, window.UpdatePredict
-	stop := s.start(o)
-	s.wait("both are predicted", func() bool { return s.size(predictionsTopic) >= 2 })
-	expect.OK(t, stop())
-	var got []string
-	for _, p := range s.predictions() {
-		got = append(got, fmt.Sprint(p.Source.Offset, " known ", p.Known, " revision ", p.Revision))
-	}
-	if !slices.Equal(got, []string{"7 known 0 revision 0", "8 known 1 revision 0"}) {
-		t.Errorf("predicted %q", got)
-	}
 }

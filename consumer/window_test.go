@@ -184,11 +184,9 @@ func (d dying) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, b
 	return sent, err
 }
 
-// A consumer that dies while arrivals wait, or revisions settle, loses nothing: all are predicted with the bits and
-// edges of a consumer that does not die, and exactly once each is predicted, and each edge told, once.
+// A consumer that dies while arrivals wait loses nothing: all are predicted with the bits and edges of a consumer that does not die, and exactly once each is predicted, and each edge told, once.
 func TestKilledWhileArrivalsWait(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, partitions int, exactly bool) {
-		revisions := 0
 		r := rand.New(rand.NewPCG(uint64(partitions), 5))
 		begin := time.Now().Add(-100 * time.Hour).Truncate(time.Millisecond)
 		var parts [][]kafka.Record
@@ -213,17 +211,12 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 				nodeRecord(t, arrival(fmt.Sprint("last", k)), begin.Add(99*time.Hour)))
 		}
 		parts = append(parts, last)
-		type place struct {
-			event.Source
-			Revision int
-		}
 		// Each output by its place; "" where there is none.
-		run := func(kill int64) (outputs map[place][]string) {
+		run := func(kill int64) (outputs map[event.Source][]string) {
 			s, v, seen := newStack(t, partitions), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
 			manyNeighbours(v)
 			o := s.waiting(exactly, v, seen)
 			o.Path.Arrivals, o.Path.Notes = false, false
-			o.Path.Update, o.Window.Age, o.Window.Settle = window.UpdatePredict, 4*time.Hour, 5*time.Minute
 			o.Path.Deliverer = dying{o.Path.Deliverer, new(atomic.Int64), kill}
 			stop := s.start(o)
 			total := 0
@@ -239,16 +232,13 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 				return s.committed() == int64(total-len(last)+partitions)
 			})
 			expect.OK(t, stop())
-			outputs = map[place][]string{}
+			outputs = map[event.Source][]string{}
 			for _, p := range s.predictions() {
-				at := place{p.Source, p.Revision}
-				outputs[at] = append(outputs[at], fmt.Sprint(p.ID, p.Logits, p.Known, p.Unknown))
-				revisions += min(p.Revision, 1)
+				outputs[p.Source] = append(outputs[p.Source], fmt.Sprint(p.ID, p.Logits, p.Known, p.Unknown))
 			}
 			for _, l := range s.published(lettersTopic) {
 				d, _, _ := event.ReadDeadLetter(l.Key, l.Value, l.Headers)
-				at := place{Source: d.Source}
-				outputs[at] = append(outputs[at], d.Reason)
+				outputs[d.Source] = append(outputs[d.Source], d.Reason)
 			}
 			return outputs
 		}
@@ -263,61 +253,56 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-undisturbed +killed):\n%s", diff)
 		}
-		if revisions < 50 {
-			t.Errorf("%d revisions", revisions)
-		}
 	})
 }
 
-// An edge of its own between two nodes of T reaches no prediction and moves no row. It is counted, whatever becomes of
-// arrivals with late edges, and is a dead letter only where unmatched edges are.
+// An edge of its own between two nodes of T reaches no prediction and moves no row. It is counted, and is a dead
+// letter only where unmatched edges are.
 func TestEdgesBetweenNodesOfTAreCounted(t *testing.T) {
-	for _, update := range []window.Update{window.UpdateOff, window.UpdateRow, window.UpdatePredict} {
-		for _, drop := range []bool{false, true} {
-			t.Run(fmt.Sprint(update, " ", drop), func(t *testing.T) {
-				s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
-				begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)
-				a, last := arrival("n", "t0"), arrival("last")
-				a.EdgeCount = 1
-				records := []kafka.Record{nodeRecord(t, a, begin)}
-				for _, ends := range [][2]string{{"t0", "t1"}, {"t1", "t0"}, {"t1", "t2"}, {"t0", "t0"}, {"t0", "n"},
-					{"t0", "nobody"}, {"nobody", "t0"}} {
-					records = append(records, edgeRecord(t, ends[0], ends[1], begin))
+	for _, drop := range []bool{false, true} {
+		t.Run(fmt.Sprint("drop ", drop), func(t *testing.T) {
+			s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+			begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)
+			a, last := arrival("n", "t0"), arrival("last")
+			a.EdgeCount = 1
+			records := []kafka.Record{nodeRecord(t, a, begin)}
+			for _, ends := range [][2]string{{"t0", "t1"}, {"t1", "t0"}, {"t1", "t2"}, {"t0", "t0"}, {"t0", "n"},
+				{"t0", "nobody"}, {"nobody", "t0"}} {
+				records = append(records, edgeRecord(t, ends[0], ends[1], begin))
+			}
+			records = append(records, nodeRecord(t, last, begin.Add(3*time.Hour)),
+				nodeRecord(t, last, begin.Add(6*time.Hour)))
+			expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
+			o := s.waiting(true, v, seen)
+			o.Window.DropUnmatched = drop
+			stop := s.start(o)
+			s.wait("all but the last record is told", func() bool { return s.committed() == int64(len(records)-1) })
+			expect.OK(t, stop())
+			old := 0
+			for _, b := range seen.batches {
+				old += b.OldEdges
+			}
+			if old != 3 || seen.windows.Unmatched != 7 {
+				t.Errorf("%d edges between nodes of T, want 3; %d of all unmatched, want 7", old, seen.windows.Unmatched)
+			}
+			letters := s.published(lettersTopic)
+			if want := map[bool]int{false: 7, true: 0}[drop]; len(letters) != want {
+				t.Errorf("%d dead letters, want %d", len(letters), want)
+			}
+			for _, r := range letters {
+				if !strings.Contains(fmt.Sprintf("%s", r.Headers), "no arrival of the id "+string(r.Key)+" waited") {
+					t.Errorf("%s", r.Headers)
 				}
-				records = append(records, nodeRecord(t, last, begin.Add(3*time.Hour)),
-					nodeRecord(t, last, begin.Add(6*time.Hour)))
-				expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, records))
-				o := s.waiting(true, v, seen)
-				o.Path.Update, o.Window.Age, o.Window.DropUnmatched = update, 2*time.Hour, drop
-				stop := s.start(o)
-				s.wait("all but the last record is told", func() bool { return s.committed() == int64(len(records)-1) })
-				expect.OK(t, stop())
-				old := 0
-				for _, b := range seen.batches {
-					old += b.OldEdges
+			}
+			if got := s.predictions(); len(got) != 2 || got[0].ID != "n" || got[0].Known != 1 {
+				t.Errorf("predicted %+v", got)
+			}
+			for _, id := range []string{"t0", "t1", "t2"} {
+				if _, there := v.store[id]; there {
+					t.Errorf("%s has a row of its own", id)
 				}
-				if old != 3 || seen.windows.Unmatched != 7 {
-					t.Errorf("%d edges between nodes of T, want 3; %d of all unmatched, want 7", old, seen.windows.Unmatched)
-				}
-				letters := s.published(lettersTopic)
-				if want := map[bool]int{false: 7, true: 0}[drop]; len(letters) != want {
-					t.Errorf("%d dead letters, want %d", len(letters), want)
-				}
-				for _, r := range letters {
-					if !strings.Contains(fmt.Sprintf("%s", r.Headers), "no arrival of the id "+string(r.Key)+" waited") {
-						t.Errorf("%s", r.Headers)
-					}
-				}
-				if got := s.predictions(); len(got) != 2 || got[0].ID != "n" || got[0].Known != 1 {
-					t.Errorf("predicted %+v", got)
-				}
-				for _, id := range []string{"t0", "t1", "t2"} {
-					if _, there := v.store[id]; there {
-						t.Errorf("%s has a row of its own", id)
-					}
-				}
-			})
-		}
+			}
+		})
 	}
 }
 

@@ -207,8 +207,6 @@ var dashboards = map[string][]row{
 			{"Arrivals that waited for edges of their own", "recps", "rivulet_edge_wait_arrivals_total", nil},
 			{"Edges of their own", "recps", "rivulet_edge_wait_edges_total", nil},
 			{"Edges between nodes of the graph", "recps", "rivulet_old_edges_total", nil},
-			{"Arrivals updated by late edges", "recps", "rivulet_edge_update_revisions_total", nil},
-			{"Arrivals that can be updated no longer", "recps", "rivulet_edge_update_released_total", nil},
 			{"Arrivals and edges that wait", "short", "rivulet_edge_wait_records", nil},
 			{"Bytes of the records between them", "bytes", "rivulet_edge_wait_bytes", nil},
 			{"Records brought to the topic of arrivals", "recps", "rivulet_repartition_records_total", nil},

@@ -25,11 +25,11 @@ import (
 
 var codecs = []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
 
-// fullFor is a prediction with all fields that a form has. Numbers and revisions are not in Avro's schema.
+// fullFor is a prediction with all fields that a form has. Numbers and links are not in Avro's schema.
 func fullFor(codec event.Codec) event.Prediction {
 	p := eventtest.FullPrediction()
 	if codec == (avro.Codec{}) {
-		p.Numbers, p.Links, p.Revision = nil, nil, 0
+		p.Numbers, p.Links = nil, nil
 	}
 	return p
 }

@@ -127,9 +127,6 @@ type Prediction struct {
 	Canary bool
 	// Batch names the micro-batch; in a graph batch the prediction depends on the batch's other arrivals.
 	Batch string
-	// Revision is 2 or more where the arrival was predicted again because an edge came late: 2 the first time, 3 the
-	// second. 0, and a reader's missing field, is the first prediction.
-	Revision int
 	// Source is the arrival's place in Kafka.
 	Source Source
 	// Trace is the trace that the arrival belongs to. It has no Parent where the record names no trace, or traces are off.

@@ -17,7 +17,6 @@ const (
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
 	HeaderCanary          = "rivulet-canary"           // true: that version is a candidate
 	HeaderModel           = "rivulet-model"            // the model that made it, of several
-	HeaderRevision        = "rivulet-revision"         // 2, 3, ...: the arrival was predicted again
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
 	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
 	HeaderSourceTopic     = "rivulet-source-topic"     // topic from which the arrival was read
@@ -151,9 +150,6 @@ func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentTy
 	}
 	if p.Model != "" {
 		dst = append(dst, Header{HeaderModel, []byte(p.Model)})
-	}
-	if p.Revision > 0 {
-		dst = append(dst, Header{HeaderRevision, strconv.AppendInt(nil, int64(p.Revision), 10)})
 	}
 	return dst, text
 }

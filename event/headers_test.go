@@ -86,7 +86,6 @@ func TestPredictionHeaders(t *testing.T) {
 		{"rivulet-source-topic", []byte("arrivals")},
 		{"rivulet-source-partition", []byte("4")},
 		{"rivulet-source-offset", []byte("1152921504606846976")}, {"rivulet-model", []byte("sage")},
-		{"rivulet-revision", []byte("3")},
 	}
 	got, text := event.AppendPredictionHeaders(nil, []byte("before "), &p, json.Codec{}.ContentType())
 	if diff := cmp.Diff(want, got); diff != "" {

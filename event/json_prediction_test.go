@@ -34,7 +34,7 @@ func TestAppendPrediction(t *testing.T) {
 				`"labels":[{"class":2,"name":"sold","probability":0.75}],` +
 				`"links":[{"id":"i7","score":-1.5}],` +
 				`"artifact":"v7","model":"sage","batch":"b-1",` +
-				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,"revision":3,` +
+				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
 				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
 				`"predicted_time":"2026-03-01T12:00:00.250000001Z"}`,

@@ -89,7 +89,6 @@ func (c *Cursor) Partition() TopicPartition { return c.at }
 
 // Resume returns the value that [Generation.Resume] stored beside the offset that the group has committed. It is zero
 // where there is none, or the log has changed since. Its offsets are lower where the leader lacks records before them.
-// From is then where the two logs divide, else 0.
 func (c *Cursor) Resume() Resume { return c.resume }
 
 // Next returns the offset that is read next. If the log has holes or control records, it lies further than one beyond

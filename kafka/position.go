@@ -138,7 +138,7 @@ func (c *Cursor) check(ctx context.Context, leader int32) error {
 			return c.over(end)
 		}
 		c.report(LostTruncation, last, end, last-end)
-		c.resume = Resume{From: end, Next: min(c.resume.Next, end), Aside: min(c.resume.Aside, end), Note: c.resume.Note}
+		c.resume = Resume{Next: min(c.resume.Next, end), Aside: min(c.resume.Aside, end)}
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m marks.Mark) {
 	if k > 0 {
 		t.resumes[at] = t.resumes[at][k-1:]
 		if r := t.resumes[at][0]; r.From < next || r.Aside != next {
-			from, m.Resume = min(r.From, next), Resume{Next: next, Aside: r.Aside, Note: r.Note}
+			from, m.Resume = min(r.From, next), Resume{Next: next, Aside: r.Aside}
 			m.Ahead = t.epochs[at].Of(max(next, r.Aside))
 		}
 	}

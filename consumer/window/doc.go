@@ -11,8 +11,7 @@
 // An edge may come before its arrival, as it waits in the same way. An edge for which no arrival has waited is
 // unmatched. An arrival takes each edge of its id that was waiting when it came, also one that an earlier arrival of
 // this id has taken, and each that comes until it leaves. Arrivals leave in the order of their offsets, so one that
-// waits delays those behind it. With [Options.Update] an arrival that has left is kept, and leaves again with edges
-// that come later (revision.go).
+// waits delays those behind it. An arrival of an id that has left is a new arrival: it leaves again.
 //
 // # The same again after a crash
 //
@@ -24,8 +23,7 @@
 //	Edges  the first edge whose fate is not told yet: all before it are joined, or dead letters
 //	From   where to begin to read, so that all records from the other two on meet the same others
 //
-// From is found in two steps back from K, the least of Next, Edges and the first arrival that is kept. With a wait of
-// 2 s:
+// From is found in two steps back from K, the lesser of Next and Edges. With a wait of 2 s:
 //
 //	offset   40      41      60      75 = K
 //	        edge  arrival   edge     ...
@@ -43,15 +41,8 @@
 // before it, but not of those behind it.
 //
 // Idle is told by a clock and not by the log. It ends all waits at once, and the next commit has all three numbers at
-// the end of the log, or says beside them where the partition was idle if arrivals are kept. A crash before that
-// commit, and an edge that comes after the idle time with a timestamp from before it, may give a repeat of the arrival
-// that edge, too.
-//
-//	window.go    Window: what waits, and for how long
-//	output.go    what leaves, and from where a crash reads again
-//	revision.go  arrivals that are kept, and leave again
-//	timers.go    the timestamps that end waits, in their order
-//	reader.go    Reader: a window over what a cursor reads
+// the end of the log. A crash before that commit, and an edge that comes after the idle time with a timestamp from
+// before it, may give a repeat of the arrival that edge, too.
 //
 // A window is used by one goroutine.
 package window

@@ -7,10 +7,9 @@ import (
 
 // Output is a group of records that leave a window together.
 type Output struct {
-	// Records are the arrivals, and Joined has the edges that each was given, by its place. A revision is its
-	// arrival's record with the place of the first edge that came late.
+	// Records are the arrivals, and Joined has the edges that each was given by records of their own, by its place.
 	Records []kafka.Record
-	Joined  map[kafka.Position]Joined
+	Joined  map[kafka.Position][]event.Edge
 	// DeadLetters are edges without an arrival, and records of edges that cannot be read.
 	DeadLetters []event.DeadLetter
 	// Unmatched are the ends of all edges without an arrival, whether they are dead letters or not.
@@ -18,43 +17,21 @@ type Output struct {
 	Progress  Progress
 }
 
-// Joined has the edges that an arrival was given by records of their own.
-type Joined struct {
-	Edges []event.Edge
-	// Revision is 2 or more for an arrival that leaves again, else 0. Source is then the place of the arrival's record,
-	// and End the offset to go on at behind the revision: all with the same End belong into one batch.
-	Revision int
-	Source   kafka.Position
-	End      int64
-}
-
-// most is how many arrivals an output has at most, but for revisions that leave together, and how many dead letters of
-// edges if few records have come.
+// most is how many arrivals an output has at most, and how many dead letters of edges if few records have come.
 const most = 1 << 10
 
 // Take returns the next records that leave the window, and false where none do now; the caller repeats it until then.
 // Each output has a Next of its own, by which its commit is recognised.
 func (w *Window) Take() (Output, bool) {
-	r := w.settled()
 	switch {
-	case r == nil && len(w.arrivals) > 0 && w.arrivals[0].left == never,
+	case len(w.arrivals) > 0 && w.arrivals[0].left == never,
 		w.next <= w.taken && !w.flushed,
 		w.next < max(w.start.Next, w.start.Edges): // all of it has left before
 		return Output{}, false
 	}
-	out := Output{Joined: make(map[kafka.Position]Joined)}
-	for end := int64(0); ; r = w.settled() {
-		switch {
-		case r != nil && (len(out.Records) < most || r.end+1 == end):
-			end = r.end + 1
-			w.takeRevision(r, &out)
-			continue
-		case r == nil && len(w.arrivals) > 0 && w.arrivals[0].left != never && len(out.Records) < most:
-			end = w.arrivals[0].offset + 1
-			w.takeArrival(&out)
-			continue
-		}
-		break
+	out := Output{Joined: make(map[kafka.Position][]event.Edge)}
+	for len(w.arrivals) > 0 && w.arrivals[0].left != never && len(out.Records) < most {
+		w.takeArrival(&out)
 	}
 	limit := max(most, 2*w.added) // so that dead letters leave faster than records come
 	w.added = 0
@@ -80,11 +57,9 @@ func (w *Window) Take() (Output, bool) {
 // takeArrival moves the first arrival to an output.
 func (w *Window) takeArrival(out *Output) {
 	e := w.arrivals[0]
-	out.Records, out.Joined[e.record.Position] = append(out.Records, *e.record), Joined{Edges: w.gather(e, e.left)}
+	out.Records, out.Joined[e.record.Position] = append(out.Records, *e.record), w.gather(e)
 	w.arrivals[0], w.arrivals = nil, w.arrivals[1:]
-	if e.taken = true; !e.kept {
-		e.record = nil
-	}
+	e.record = nil
 	if e.of != nil {
 		e.of.held = e.of.held[1:]
 		w.tidy(e.of)
@@ -94,14 +69,14 @@ func (w *Window) takeArrival(out *Output) {
 // told reports whether the fate of an edge is known.
 func (e *entry) told() bool { return e.joined || e.ended != never }
 
-// gather returns the edges that an arrival has, up to an offset.
-func (w *Window) gather(a *entry, last int64) []event.Edge {
+// gather returns the edges that an arrival leaves with.
+func (w *Window) gather(a *entry) []event.Edge {
 	if a.of == nil {
 		return nil
 	}
 	edges := []event.Edge{}
 	for _, e := range a.of.edges {
-		if e.offset > last || w.opts.Limits.Edges > 0 && len(edges) > w.opts.Limits.Edges {
+		if e.offset > a.left || w.opts.Limits.Edges > 0 && len(edges) > w.opts.Limits.Edges {
 			break
 		}
 		if e.ended > a.offset {
@@ -128,22 +103,15 @@ func (w *Window) progress() Progress {
 	if len(w.arrivals) > 0 {
 		p.Next = w.arrivals[0].offset
 	}
-	if len(w.revisions) > 0 {
-		p.Next = min(p.Next, w.revisions[0].end)
-	}
 	if len(w.edges) > 0 {
 		p.Edges = w.edges[0].offset
 	}
 	one := min(p.Next, p.Edges)
-	if e := w.firstKept(); e != nil {
-		one = min(one, e.offset)
-	}
 	w.first, one = w.back(w.first, one)
 	k, from := w.back(0, one)
 	p.From = from
 	clear(w.entries[:k])
 	w.entries, w.first, w.oldest = w.entries[k:], w.first-k, max(0, w.oldest-k)
-	p.Idle = w.idleSince(from)
 	return p
 }
 

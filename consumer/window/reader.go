@@ -12,7 +12,6 @@ type Reader struct {
 	g      *kafka.Generation
 	cursor *kafka.Cursor
 	window *Window
-	at     Progress  // the last one that the generation was told
 	read   time.Time // when records were read last
 }
 
@@ -38,32 +37,23 @@ func (r *Reader) Add(records []kafka.Record, lag int64, asked, now time.Time) {
 	}
 	r.window.Advance(r.cursor.Next())
 	// The partition is idle, and all that has left the window is committed or on its way to be ([Window.Flush]).
-	idle := asked.Sub(r.read)
-	settle := r.window.settling > 0 && idle >= max(r.opts.Wait, r.opts.Settle)
-	if lag == 0 && (settle || r.window.waits() && idle >= r.opts.Wait) &&
+	if lag == 0 && r.window.waits() && asked.Sub(r.read) >= r.opts.Wait &&
 		r.g.Marked(r.cursor.Partition()) >= r.window.taken {
-		r.window.Flush(settle)
-		r.at.Idle = r.window.idleSince(r.at.From)
-		r.tell(r.at)
+		r.window.Flush()
 	}
 }
 
 // tell tells the generation where to go on.
 func (r *Reader) tell(p Progress) {
-	r.at = p
-	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: p.From, Next: p.Next, Aside: p.Edges, Note: p.Idle})
+	r.g.Resume(r.cursor.Partition(), kafka.Resume{From: p.From, Next: p.Next, Aside: p.Edges})
 }
 
-// begin begins a window at an offset. The group's last commit says which records are answered, and where the partition
-// was idle; a cursor whose log was truncated since says from which offset on neither counts any more.
+// begin begins a window at an offset. The group's last commit says which records are answered.
 func (r *Reader) begin(first int64) {
 	resume := r.cursor.Resume()
-	r.window = New(r.opts, Progress{Next: resume.Next, Edges: resume.Aside, Idle: resume.Note})
-	if resume.From > 0 {
-		r.window.forgetIdle(resume.From)
-	}
+	r.window = New(r.opts, Progress{Next: resume.Next, Edges: resume.Aside})
 	// A batch that ends in the middle of the first output goes on here.
-	r.tell(Progress{From: first, Next: max(resume.Next, first), Edges: max(resume.Aside, first), Idle: resume.Note})
+	r.tell(Progress{From: first, Next: max(resume.Next, first), Edges: max(resume.Aside, first)})
 }
 
 // Take returns the next records that leave the window, and false where none do now.

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +30,6 @@ type Options struct {
 	Forms *form.Reader
 	// DropUnmatched has edges without an arrival counted only; otherwise they are dead letters.
 	DropUnmatched bool
-	// Update, if it is not off, has arrivals kept after they have left: an arrival for which an edge comes then leaves
-	// again, as a revision (revision.go). Age is how long after its timestamp an arrival is kept, at least Wait, and
-	// Settle how long after the first such edge it leaves again, with all that have come by then; both in the time of the
-	// records' timestamps.
-	Update      Update
-	Age, Settle time.Duration
 }
 
 // overhead is about what a record takes in a window beside its bytes.
@@ -43,7 +38,6 @@ const overhead = 512
 // Progress is the state with which a window continues where another one stopped (see the package comment).
 type Progress struct {
 	From, Next, Edges int64
-	Idle              string // where the partition was idle since From, as idleSince writes it
 }
 
 // Outcomes of arrivals, as counted in [Stats].
@@ -68,12 +62,6 @@ type Stats struct {
 	Left [outcomes]int
 	// Joined counts edges that an arrival has taken, Unmatched those that none has.
 	Joined, Unmatched int
-	// Kept is the number of arrivals that are kept for later edges now. Released counts the arrivals that are not kept
-	// any more, by reason. Late counts the edges that came while their arrival was kept, Revisions the revisions that
-	// have left.
-	Kept            int
-	Released        [reasons]int
-	Late, Revisions int
 }
 
 // Window holds the records of one partition that wait.
@@ -83,19 +71,12 @@ type Window struct {
 
 	nodes map[string]*node // by the id that arrivals and edges have
 
-	entries   []*entry    // of all records from From on
-	first     int         // place of the first entry that step one has not passed
-	timers    timers      // of entries that wait or are kept, and of revisions that settle
-	oldest    int         // place of the first entry that may wait
-	arrivals  []*entry    // that have not left
-	edges     []*entry    // whose fate is not told
-	kept      []*entry    // arrivals from the first one on that is kept, or has a revision that has not left
-	uncrowded int         // place of the first of them that may be kept
-	keptNow   int         // how many of them are
-	settling  int         // how many revisions settle
-	revisions []*revision // that have settled and have not left, by End
-	idle      []int64     // where the partition was idle, since From: twice the offset, and 1 more if revisions settled
-	replay    []int64     // those of the window before that this one has not reached
+	entries  []*entry  // of all records from From on
+	first    int       // place of the first entry that step one has not passed
+	waiting  deadlines // entries that wait
+	oldest   int       // place of the first entry that may wait
+	arrivals []*entry  // that have not left
+	edges    []*entry  // whose fate is not told
 
 	next    int64 // offset behind the last record
 	added   int   // records since the last output
@@ -108,12 +89,13 @@ type Window struct {
 
 // entry is a record.
 type entry struct {
-	timer
-	offset int64
-	begin  int   // bytes that were read before it
-	ended  int64 // offset of the record that has ended its wait; never while it waits
-	of     *node // nil: it waits for nothing
-	record *kafka.Record
+	offset   int64
+	begin    int   // bytes that were read before it
+	deadline int64 // timestamp that ends its wait, in milliseconds
+	place    int   // in Window.waiting
+	ended    int64 // offset of the record that has ended its wait; never while it waits
+	of       *node // nil: it waits for nothing
+	record   *kafka.Record
 
 	isEdge bool
 	edge   event.Edge
@@ -122,7 +104,6 @@ type entry struct {
 
 	target int   // of an arrival: the number of the node's edges at which it is complete
 	left   int64 // of an arrival: offset of the record with which its edges end; never while it waits
-	keeping
 }
 
 // never is the end of a wait that has not ended.
@@ -137,28 +118,22 @@ type node struct {
 	total int      // edges so far
 	open  *entry   // the arrival that waits
 	held  []*entry // arrivals that have not left
-	kept  *entry   // the last arrival that waits no longer, while it is kept
 }
 
 // New returns a window that goes on where another one has stopped; the zero Progress has no other.
 func New(o Options, from Progress) *Window {
 	o.Bytes = cmp.Or(o.Bytes, 64<<20)
-	return &Window{opts: o, start: from, nodes: make(map[string]*node), taken: -1, replay: idleMarks(from.Idle)}
+	return &Window{opts: o, start: from, nodes: make(map[string]*node), taken: -1}
 }
 
 // Advance says that there is nothing more before an offset: the log has holes.
-func (w *Window) Advance(next int64) {
-	w.idleAgain(next)
-	w.next = max(w.next, next)
-}
+func (w *Window) Advance(next int64) { w.next = max(w.next, next) }
 
 // Add reads a record. It keeps the record's memory until the record has left.
 func (w *Window) Add(r *kafka.Record) {
-	w.idleAgain(r.Position.Offset)
 	bytes := len(r.Key) + len(r.Value)
-	e := &entry{offset: r.Position.Offset, begin: w.read, ended: never, left: never, record: r,
-		timer: timer{deadline: r.Time.Add(w.opts.Wait).UnixMilli(), place: none}}
-	e.entry = e
+	e := &entry{offset: r.Position.Offset, begin: w.read, deadline: r.Time.Add(w.opts.Wait).UnixMilli(), ended: never,
+		left: never, record: r}
 	w.read += bytes + headerBytes(r) + overhead
 	w.added++
 	w.endBefore(r.Time.UnixMilli(), e.offset)
@@ -211,16 +186,13 @@ func (w *Window) addEdge(e *entry, err error) {
 	e.of, n.edges = n, append(n.edges, e)
 	n.live++
 	n.total++
-	heap.Push(&w.timers, &e.timer)
-	switch {
-	case n.open != nil:
-		if w.join(e); n.total >= n.open.target {
-			w.leave(n.open, e.offset, Complete)
-		}
-	case n.kept != nil:
-		w.revise(n.kept, e)
-	default:
+	heap.Push(&w.waiting, e)
+	if n.open == nil {
 		n.alone = append(n.alone, e)
+		return
+	}
+	if w.join(e); n.total >= n.open.target {
+		w.leave(n.open, e.offset, Complete)
 	}
 }
 
@@ -241,12 +213,12 @@ func (w *Window) addArrival(e *entry) {
 		w.pass(e) // a dead letter, passed over, or asks to forget an id
 		return
 	}
-	w.void(a.ID, e.offset)
 	n := w.node(a.ID)
 	before := n.open
 	e.of, n.open, e.target = n, e, math.MaxInt
-	w.supersede(n, before, e.offset, replaced)
-	w.keep(e, len(a.Edges))
+	if before != nil {
+		w.leave(before, e.offset-1, Superseded)
+	}
 	for _, edge := range n.alone {
 		if edge.ended == never {
 			w.join(edge)
@@ -255,13 +227,13 @@ func (w *Window) addArrival(e *entry) {
 	n.alone = nil
 	if e.offset >= w.start.Next {
 		w.arrivals, n.held = append(w.arrivals, e), append(n.held, e)
-	} else if e.taken = true; !e.kept {
+	} else {
 		e.record = nil
 	}
 	if a.EdgeCount > 0 {
 		e.target = a.EdgeCount - len(a.Edges) - n.live + n.total
 	}
-	heap.Push(&w.timers, &e.timer)
+	heap.Push(&w.waiting, e)
 	if n.total >= e.target {
 		w.leave(e, e.offset, Complete)
 	}
@@ -281,20 +253,37 @@ func (w *Window) leave(e *entry, last int64, outcome int) {
 	if e.left = last; e.of.open == e {
 		e.of.open = nil
 	}
-	if e.kept {
-		e.of.kept = e
-	}
 	if e.offset >= w.start.Next {
 		w.stats.Left[outcome]++
 	}
 	w.tidy(e.of)
 }
 
+// forget ends all that waits under an id. Edges that came before are no later arrival's.
+func (w *Window) forget(id string, offset int64) {
+	n := w.nodes[id]
+	if n == nil {
+		return
+	}
+	open := n.open
+	n.open, n.alone = nil, nil
+	for _, e := range slices.Clone(n.edges) {
+		if e.ended == never {
+			e.joined = true // it is no dead letter
+			heap.Remove(&w.waiting, e.place)
+			w.end(e, offset, Superseded)
+		}
+	}
+	if open != nil {
+		w.leave(open, offset-1, Superseded)
+	}
+}
+
 // endBefore ends the waits whose deadline a record's timestamp has reached, then the waits that exceed the bytes
-// allowed, then the time of arrivals that are kept.
+// allowed.
 func (w *Window) endBefore(timestamp, offset int64) {
-	for len(w.timers) > 0 && w.timers[0].deadline <= timestamp {
-		w.fire(heap.Pop(&w.timers).(*timer), offset)
+	for len(w.waiting) > 0 && w.waiting[0].deadline <= timestamp {
+		w.end(heap.Pop(&w.waiting).(*entry), offset, Late)
 	}
 	for ; w.oldest < len(w.entries); w.oldest++ {
 		e := w.entries[w.oldest]
@@ -304,10 +293,9 @@ func (w *Window) endBefore(timestamp, offset int64) {
 		if w.read-e.begin <= w.opts.Bytes {
 			break
 		}
-		heap.Remove(&w.timers, e.place)
+		heap.Remove(&w.waiting, e.place)
 		w.end(e, offset, Crowded)
 	}
-	w.releaseCrowded(offset)
 }
 
 // end ends the wait of a record.
@@ -321,10 +309,6 @@ func (w *Window) end(e *entry, offset int64, outcome int) {
 	case e.of.open == e:
 		w.leave(e, offset-1, outcome)
 	}
-	if e.kept {
-		e.deadline += max(0, w.opts.Age-w.opts.Wait).Milliseconds()
-		heap.Push(&w.timers, &e.timer)
-	}
 }
 
 // tidy drops edges that no arrival can have any more.
@@ -336,11 +320,6 @@ func (w *Window) tidy(n *node) {
 	if len(n.held) > 0 {
 		first = n.held[0].offset
 	}
-	for _, a := range []*entry{n.open, n.kept} {
-		if a != nil && a.kept {
-			first = min(first, a.offset)
-		}
-	}
 	k := 0
 	for k < len(n.edges) && n.edges[k].ended != never && n.edges[k].ended <= first {
 		if n.edges[k].joined { // else its dead letter names it
@@ -348,54 +327,31 @@ func (w *Window) tidy(n *node) {
 		}
 		k++
 	}
-	if n.edges = n.edges[k:]; len(n.edges) == 0 && len(n.held) == 0 && n.open == nil && n.kept == nil {
+	if n.edges = n.edges[k:]; len(n.edges) == 0 && len(n.held) == 0 && n.open == nil {
 		delete(w.nodes, n.id)
 	}
 }
 
-// Flush ends all waits, as the partition is idle, and lets all revisions settle if it has been for long enough for
-// that. The output behind it may have the Next of the one before, which must be on its way to be committed by then.
-// Arrivals that are kept stay.
-func (w *Window) Flush(settle bool) { w.flush(settle, false) }
-
-// flush is Flush, now or again as the window before has done it.
-func (w *Window) flush(settle, again bool) {
+// Flush ends all waits, as the partition is idle. The output behind it may have the Next of the one before, which must
+// be on its way to be committed by then.
+func (w *Window) Flush() {
 	w.flushed = true
-	var rest timers
-	for len(w.timers) > 0 {
-		switch t := heap.Pop(&w.timers).(*timer); {
-		case t.revision != nil && settle:
-			w.settle(t.revision, w.next-1, again && w.next <= w.start.Next)
-		case t.revision != nil:
-			rest = append(rest, t)
-		case t.entry.ended == never:
-			w.end(t.entry, w.next, Idle)
-		default:
-			rest = append(rest, t)
-		}
+	for len(w.waiting) > 0 {
+		w.end(heap.Pop(&w.waiting).(*entry), w.next, Idle)
 	}
-	for _, t := range rest {
-		heap.Push(&w.timers, t)
-	}
-	w.noteIdle(settle)
 }
 
 // waits reports whether records wait, or would be read again without being needed.
-func (w *Window) waits() bool {
-	return len(w.arrivals) > 0 || len(w.edges) > 0 || w.firstKept() == nil && len(w.entries) > 0
-}
+func (w *Window) waits() bool { return len(w.arrivals)+len(w.edges)+len(w.entries) > 0 }
 
 // Stats describes the window.
 func (w *Window) Stats() Stats {
 	s := w.stats
 	w.stats = Stats{}
-	s.Arrivals, s.Edges, s.Kept = len(w.arrivals), len(w.edges), w.keptNow
+	s.Arrivals, s.Edges = len(w.arrivals), len(w.edges)
 	oldest := w.read
 	if len(w.entries) > w.oldest {
 		oldest = w.entries[w.oldest].begin
-	}
-	if e := w.firstKept(); e != nil {
-		oldest = min(oldest, e.begin)
 	}
 	s.Bytes = w.read - oldest
 	return s

@@ -42,6 +42,11 @@ func link(from, to string, at time.Duration) kafka.Record {
 		Headers: []event.Header{{Key: event.HeaderKind, Value: []byte(event.KindEdge)}}}
 }
 
+// forgetting is the record that asks to forget an id.
+func forgetting(id string, at time.Duration) kafka.Record {
+	return kafka.Record{Key: []byte(id), Time: begin.Add(at)}
+}
+
 // log gives records their offsets.
 func log(records ...kafka.Record) []kafka.Record {
 	for i := range records {
@@ -50,21 +55,15 @@ func log(records ...kafka.Record) []kafka.Record {
 	return records
 }
 
-// left says what leaves, in words: "a@12:x,y" is the arrival at offset 12 with its neighbours, "a@12#2:x,y,z" its first
-// revision, "!13" a dead letter.
+// left says what leaves, in words: "a@12:x,y" is the arrival at offset 12 with its neighbours, "!13" a dead letter.
 func left(out Output) (words []string) {
 	for _, r := range out.Records {
 		var neighbours []string
-		joined := out.Joined[r.Position]
-		for _, e := range joined.Edges {
+		for _, e := range out.Joined[r.Position] {
 			_, neighbour := e.Ends()
 			neighbours = append(neighbours, neighbour)
 		}
-		offset, number := r.Position.Offset, ""
-		if joined.Revision > 0 {
-			offset, number = joined.Source.Offset, fmt.Sprintf("#%d", joined.Revision)
-		}
-		words = append(words, fmt.Sprintf("%s@%d%s:%s", r.Key, offset, number, strings.Join(neighbours, ",")))
+		words = append(words, fmt.Sprintf("%s@%d:%s", r.Key, r.Position.Offset, strings.Join(neighbours, ",")))
 	}
 	for _, d := range out.DeadLetters {
 		words = append(words, fmt.Sprintf("!%d", d.Source.Offset))
@@ -97,6 +96,9 @@ func TestArrivalsLeave(t *testing.T) {
 			arriving("a", 2, 2), link("a", "y", 3)), want: [][]string{{}, {}, {"a@10:x"}, {"a@12:x,y"}}},
 		"an edge without an arrival": {records: log(link("a", "x", 0), arriving("b", 0, time.Second),
 			arriving("c", 0, 3*time.Second)), want: [][]string{{}, {}, {"b@11:", "!10"}}},
+		"the same id again, when the first arrival has left": {records: log(arriving("a", 1, 0), link("a", "x", 0),
+			link("a", "y", time.Minute), arriving("a", 2, time.Minute), link("a", "z", time.Minute)),
+			want: [][]string{{}, {"a@10:x"}, {}, {}, {"a@13:y,z"}}},
 		"an edge after its arrival has left": {records: log(arriving("a", 1, 0), link("a", "x", 1), link("a", "y", 2),
 			link("b", "y", 2*time.Second)), want: [][]string{{}, {"a@10:x"}, {}, {"!12"}}},
 		"crowded": {records: log(arriving("a", 9, 0), link("a", "x", 1), link("a", "y", 2), link("b", "z", 3)),
@@ -129,6 +131,22 @@ func TestArrivalsLeave(t *testing.T) {
 	}
 }
 
+// An arrival that waits is not given edges that come after its id is to be forgotten, nor is a later arrival given
+// those before.
+func TestForgetsAmongEdges(t *testing.T) {
+	o := options()
+	o.Forms = &form.Reader{Forget: true}
+	w := New(o, Progress{})
+	records := log(link("a", "before", 0), arriving("a", 3, 1), forgetting("a", 2), link("a", "after", 3),
+		arriving("a", 2, 4), link("a", "late", 5))
+	var got []string
+	for i := range records {
+		w.Add(&records[i])
+		got = append(got, all(w)...)
+	}
+	expect.Same(t, []string{"a@11:before", "a@12:", "a@14:after,late"}, got, "what leaves")
+}
+
 func TestFlushEndsAllWaits(t *testing.T) {
 	w := New(options(), Progress{})
 	records := log(arriving("a", 2, 0), link("a", "x", 1), link("b", "y", 2))
@@ -138,7 +156,7 @@ func TestFlushEndsAllWaits(t *testing.T) {
 	if got := all(w); got != nil || !w.waits() {
 		t.Fatalf("%q", got)
 	}
-	w.Flush(true)
+	w.Flush()
 	out, some := w.Take()
 	if got := left(out); !some || !slices.Equal(got, []string{"a@10:x", "!12"}) {
 		t.Errorf("%q", got)
@@ -186,7 +204,15 @@ func TestGoesOnAfterACrash(t *testing.T) {
 		if seed%3 == 0 {
 			o.Bytes = 12_000
 		}
+		o.Forms = &form.Reader{Forget: true}
 		records := stream(r, 300)
+		for i := range records {
+			if r.IntN(40) == 0 {
+				position := records[i].Position
+				records[i] = forgetting(fmt.Sprintf("n%d", r.IntN(20)), records[i].Time.Sub(begin))
+				records[i].Position = position
+			}
+		}
 		type commit struct {
 			Progress
 			words int
@@ -201,7 +227,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 				commits = append(commits, commit{out.Progress, len(want)})
 			}
 		}
-		w.Flush(true)
+		w.Flush()
 		want = append(want, all(w)...)
 		for _, c := range commits {
 			if c.From > min(c.Next, c.Edges) {
@@ -213,7 +239,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 					again.Add(&records[i])
 				}
 			}
-			again.Flush(true)
+			again.Flush()
 			got, rest := append([]string{}, all(again)...), append([]string{}, want[c.words:]...)
 			slices.Sort(got) // arrivals and edges leave in orders of their own
 			slices.Sort(rest)

@@ -32,11 +32,9 @@ func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
 // same bytes. A prediction that [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it
 // was. The schema has no field for labels, and cannot get one, as records are read without a schema of their own: they
 // stand in top. Labels and top are both the most probable ones, best first, so that the longer list has all of both.
-// Nor has it a field for the revision, which is in a header, too.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
-	if p.Labels != nil || p.Revision > 0 {
+	if p.Labels != nil {
 		in := *p
-		in.Revision = 0
 		if in.Labels = nil; len(p.Labels) > len(p.Top) {
 			in.Top = p.Labels
 		}

@@ -201,7 +201,6 @@ func FullPrediction() event.Prediction {
 		Labels:  []event.Score{{Class: 2, Name: "sold", Probability: 0.75}},
 		Links:   []event.Link{{ID: "i7", Score: -1.5}},
 		Known:   3, Arrivals: 4, InBatch: 2, Unknown: 1, Artifact: "v7", Model: "sage", Batch: "b-1",
-		Revision:      3,
 		Source:        event.Source{Topic: "arrivals", Partition: 4, Offset: 1 << 60},
 		ArrivalTime:   time.Date(2026, 3, 1, 13, 0, 0, 0, cet),
 		IngestTime:    time.Date(2026, 3, 1, 13, 0, 0, 250_000_000, cet),

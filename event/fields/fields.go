@@ -86,7 +86,6 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 	{Name: "arrival_neighbours", Go: "Arrivals", Number: 20, Kind: table.Count},
 	{Name: "batch_neighbours", Go: "InBatch", Number: 13, Kind: table.Count, Presence: table.Required},
 	{Name: "unknown_neighbours", Go: "Unknown", Number: 14, Kind: table.Count, Presence: table.Required},
-	{Name: "revision", Number: 26, Kind: table.Count, NoAvro: true},
 	{Name: "source", Number: 15, Kind: table.Struct, Presence: table.Required, Message: sourceTable},
 	{Name: "arrival_time", Number: 16, Kind: table.Time},
 	{Name: "ingest_time", Number: 17, Kind: table.Timestamp},

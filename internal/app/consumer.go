@@ -273,7 +273,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 		Kafka: client, Source: sourceOptions(cfg),
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		Window: window.Options{Wait: cfg.Attach.Wait, Bytes: int(cfg.Attach.WaitBytes),
-			DropUnmatched: cfg.Attach.Unmatched == config.Drop, Age: cfg.Attach.UpdateAge, Settle: cfg.Attach.Settle},
+			DropUnmatched: cfg.Attach.Unmatched == config.Drop},
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
 		Path: w.path(cfg, deliver, observer), Logger: log,
 	})
@@ -297,8 +297,7 @@ func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
 	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
 		Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
 			cfg.Delivery != config.ExactlyOnce,
-		Update: window.Update(cfg.Attach.Update), Limits: Limits(cfg.Limits),
-		Output: output(cfg.Output), Forms: w.forms, Features: w.features,
+		Limits: Limits(cfg.Limits), Output: output(cfg.Output), Forms: w.forms, Features: w.features,
 		Traced: cfg.Traces.Endpoint != "", IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
 		Forget: newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones, Observer: observer}
 	if len(cfg.Models) > 0 {

@@ -56,15 +56,11 @@
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
 //	rivulet_isolated_arrivals_total                      arrivals predicted from their features alone
 //	rivulet_dropped_edges_total                          edges to oneself and repeated ones
-//	rivulet_edge_wait_records{kind}                      arrivals and edges of their own that wait for each other, and
-//	                                                     arrivals that are kept for later edges
+//	rivulet_edge_wait_records{kind}                      arrivals and edges of their own that wait for each other
 //	rivulet_edge_wait_bytes                              bytes of the records between them
 //	rivulet_edge_wait_arrivals_total{outcome}            why arrivals waited no longer: complete, late, crowded,
 //	                                                     superseded, idle
-//	rivulet_edge_wait_edges_total{outcome}               edges of their own: joined, late, unmatched
-//	rivulet_edge_update_revisions_total                  arrivals that were updated because an edge came late
-//	rivulet_edge_update_released_total{reason}           arrivals that no later edge updates any more: aged, crowded,
-//	                                                     superseded, forgotten
+//	rivulet_edge_wait_edges_total{outcome}               edges of their own: joined, unmatched
 //	rivulet_old_edges_total                              of the unmatched ones, those between two nodes of the graph
 //	rivulet_repartition_records_total{outcome}           records of topics that were brought to the topic of arrivals:
 //	                                                     node, edge, forget, skipped, dead_letter; if repartition.nodes

@@ -92,8 +92,7 @@ func observeAll(o *Observer) {
 	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 9, Edges: 9, Bytes: 9,
 		Left: [...]int{window.Complete: 1, window.Late: 2, window.Idle: 4}, Joined: 5, Unmatched: 6})
 	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 0}, window.Stats{Arrivals: 1, Edges: 1, Bytes: 100})
-	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 1, Edges: 2, Bytes: 200,
-		Kept: 4, Late: 10, Revisions: 9, Released: [...]int{7, 0, 0, 8}})
+	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 1, Edges: 2, Bytes: 200})
 	o.Batch(aBatch())
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
 	o.DeadLetter(event.ReasonNotFinite)
@@ -297,16 +296,6 @@ rivulet_dropped_edges_total 5
 rivulet_dropped_records_total{reason="invalid_record"} 0
 rivulet_dropped_records_total{reason="invalid_timestamp"} 0
 rivulet_dropped_records_total{reason="too_large"} 1
-# HELP rivulet_edge_update_released_total Arrivals that no later edge can update any more, by reason: aged, ` +
-		`crowded, superseded, forgotten.
-# TYPE rivulet_edge_update_released_total counter
-rivulet_edge_update_released_total{reason="aged"} 7
-rivulet_edge_update_released_total{reason="crowded"} 0
-rivulet_edge_update_released_total{reason="forgotten"} 8
-rivulet_edge_update_released_total{reason="superseded"} 0
-# HELP rivulet_edge_update_revisions_total Arrivals that were updated because an edge came late.
-# TYPE rivulet_edge_update_revisions_total counter
-rivulet_edge_update_revisions_total 9
 # HELP rivulet_edge_wait_arrivals_total Arrivals that have waited for edges, by why they wait no longer: ` +
 		`complete, late, crowded, superseded, idle.
 # TYPE rivulet_edge_wait_arrivals_total counter
@@ -315,21 +304,17 @@ rivulet_edge_wait_arrivals_total{outcome="crowded"} 0
 rivulet_edge_wait_arrivals_total{outcome="idle"} 4
 rivulet_edge_wait_arrivals_total{outcome="late"} 2
 rivulet_edge_wait_arrivals_total{outcome="superseded"} 0
-# HELP rivulet_edge_wait_bytes Bytes of the records between those that wait or are kept and the last ones that ` +
-		`were read.
+# HELP rivulet_edge_wait_bytes Bytes of the records between those that wait and the last ones that were read.
 # TYPE rivulet_edge_wait_bytes gauge
 rivulet_edge_wait_bytes 300
-# HELP rivulet_edge_wait_edges_total Edges of their own: joined to an arrival, late for one that is kept, or unmatched.
+# HELP rivulet_edge_wait_edges_total Edges of their own: joined to an arrival, or unmatched.
 # TYPE rivulet_edge_wait_edges_total counter
 rivulet_edge_wait_edges_total{outcome="joined"} 5
-rivulet_edge_wait_edges_total{outcome="late"} 10
 rivulet_edge_wait_edges_total{outcome="unmatched"} 6
-# HELP rivulet_edge_wait_records Arrivals and edges of their own that wait for each other (attach.wait), by kind; ` +
-		`kept: arrivals that a later edge can update (attach.update).
+# HELP rivulet_edge_wait_records Arrivals and edges of their own that wait for each other (attach.wait), by kind.
 # TYPE rivulet_edge_wait_records gauge
 rivulet_edge_wait_records{kind="arrival"} 2
 rivulet_edge_wait_records{kind="edge"} 3
-rivulet_edge_wait_records{kind="kept"} 4
 # HELP rivulet_edge_weights_total Edges whose weight, direction or type was read as another one: ignored (the ` +
 		`artifact's edges have none) and missing (the arrival gives none) as 1, above (all weights of the training ` +
 		`graph) by the tables of the heaviest, direction and type (the artifact's edges have none) as one without; ` +

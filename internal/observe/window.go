@@ -14,10 +14,10 @@ import (
 
 // windows are the metrics of arrivals that wait for edges, over all partitions of this member.
 type windows struct {
-	waiting               *prometheus.GaugeVec
-	bytes                 prometheus.Gauge
-	left, edges, released *prometheus.CounterVec
-	revisions, old        prometheus.Counter
+	waiting     *prometheus.GaugeVec
+	bytes       prometheus.Gauge
+	left, edges *prometheus.CounterVec
+	old         prometheus.Counter
 
 	mu  sync.Mutex
 	now map[kafka.TopicPartition]window.Stats
@@ -26,20 +26,14 @@ type windows struct {
 func newWindows(f promauto.Factory) *windows {
 	w := &windows{
 		waiting: f.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "edge_wait_records",
-			Help: "Arrivals and edges of their own that wait for each other (attach.wait), by kind; kept: arrivals that a " +
-				"later edge can update (attach.update)."}, []string{"kind"}),
+			Help: "Arrivals and edges of their own that wait for each other (attach.wait), by kind."}, []string{"kind"}),
 		bytes: f.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "edge_wait_bytes",
-			Help: "Bytes of the records between those that wait or are kept and the last ones that were read."}),
+			Help: "Bytes of the records between those that wait and the last ones that were read."}),
 		left: f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "edge_wait_arrivals_total",
 			Help: "Arrivals that have waited for edges, by why they wait no longer: complete, late, crowded, superseded, idle."},
 			[]string{"outcome"}),
 		edges: f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "edge_wait_edges_total",
-			Help: "Edges of their own: joined to an arrival, late for one that is kept, or unmatched."}, []string{"outcome"}),
-		released: f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "edge_update_released_total",
-			Help: "Arrivals that no later edge can update any more, by reason: aged, crowded, superseded, forgotten."},
-			[]string{"reason"}),
-		revisions: f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "edge_update_revisions_total",
-			Help: "Arrivals that were updated because an edge came late."}),
+			Help: "Edges of their own: joined to an arrival, or unmatched."}, []string{"outcome"}),
 		old: f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "old_edges_total",
 			Help: "Edges of their own between two nodes of the graph, for the next refresh."}),
 		now: make(map[kafka.TopicPartition]window.Stats),
@@ -54,12 +48,7 @@ func (w *windows) add(s window.Stats) {
 		w.left.WithLabelValues(window.OutcomeNames[k]).Add(float64(n))
 	}
 	w.edges.WithLabelValues("joined").Add(float64(s.Joined))
-	w.edges.WithLabelValues("late").Add(float64(s.Late))
 	w.edges.WithLabelValues("unmatched").Add(float64(s.Unmatched))
-	for k, n := range s.Released {
-		w.released.WithLabelValues(window.ReasonNames[k]).Add(float64(n))
-	}
-	w.revisions.Add(float64(s.Revisions))
 }
 
 // set takes what a partition's window says.
@@ -85,10 +74,8 @@ func (w *windows) show() {
 	var sum window.Stats
 	for _, s := range w.now {
 		sum.Arrivals, sum.Edges, sum.Bytes = sum.Arrivals+s.Arrivals, sum.Edges+s.Edges, sum.Bytes+s.Bytes
-		sum.Kept += s.Kept
 	}
 	w.waiting.WithLabelValues("arrival").Set(float64(sum.Arrivals))
 	w.waiting.WithLabelValues("edge").Set(float64(sum.Edges))
-	w.waiting.WithLabelValues("kept").Set(float64(sum.Kept))
 	w.bytes.Set(float64(sum.Bytes))
 }

@@ -13,11 +13,8 @@ import (
 type TopicID [16]byte
 
 // Resume is a place to go on at whose records depend on earlier ones: a reader begins at From, and answers the records
-// from Next on. Aside is a second offset that the reader wants to know, Note a short text without spaces.
-type Resume struct {
-	From, Next, Aside int64
-	Note              string
-}
+// from Next on. Aside is a second offset that the reader wants to know.
+type Resume struct{ From, Next, Aside int64 }
 
 // Mark is stored beside an offset, so that the next reader of the partition sees whether the offset belongs to the
 // present topic and log.
@@ -33,7 +30,7 @@ type Mark struct {
 var None = Mark{Epoch: -1, Ahead: -1}
 
 // prefix begins the metadata of the offsets that Rivulet commits: "rivulet topic=ID", "rivulet topic=ID next=7
-// aside=9 epoch=2 note=x" where records are read again. What is not known is left out.
+// aside=9 epoch=2" where records are read again. What is not known is left out.
 const prefix = "rivulet"
 
 // Metadata writes a mark; empty: nothing is known.
@@ -46,9 +43,6 @@ func (m Mark) Metadata() string {
 		text += fmt.Sprintf(" next=%d aside=%d", m.Resume.Next, m.Resume.Aside)
 		if m.Ahead >= 0 {
 			text += fmt.Sprintf(" epoch=%d", m.Ahead)
-		}
-		if m.Resume.Note != "" {
-			text += " note=" + m.Resume.Note
 		}
 	}
 	if text == prefix {
@@ -74,8 +68,6 @@ func Of(metadata string, epoch int32) Mark {
 				return None
 			}
 			m.Topic, m.Epoch = TopicID(id), epoch
-		case name == "note":
-			m.Resume.Note = value
 		case err != nil || number < 0:
 			return None
 		case name == "next":

@@ -186,10 +186,7 @@ type Prediction struct {
 	// say nothing.
 	Links []*Link `protobuf:"bytes,24,rep,name=links,proto3" json:"links,omitempty"`
 	// The model that made the prediction, where several answer each arrival (models).
-	Model string `protobuf:"bytes,25,opt,name=model,proto3" json:"model,omitempty"`
-	// 2, 3, ...: the arrival was predicted again, because an edge came late (attach.update: predict). 0: its first
-	// prediction, which has the same source.
-	Revision      uint32 `protobuf:"varint,26,opt,name=revision,proto3" json:"revision,omitempty"`
+	Model         string `protobuf:"bytes,25,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -397,13 +394,6 @@ func (x *Prediction) GetModel() string {
 		return x.Model
 	}
 	return ""
-}
-
-func (x *Prediction) GetRevision() uint32 {
-	if x != nil {
-		return x.Revision
-	}
-	return 0
 }
 
 // Link is a candidate with its score.
@@ -850,7 +840,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbd\b\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\b\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -880,8 +870,7 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\anumbers\x18\x16 \x03(\v2\x18.rivulet.event.v1.NumberR\anumbers\x12/\n" +
 	"\x06labels\x18\x17 \x03(\v2\x17.rivulet.event.v1.ScoreR\x06labels\x12,\n" +
 	"\x05links\x18\x18 \x03(\v2\x16.rivulet.event.v1.LinkR\x05links\x12\x14\n" +
-	"\x05model\x18\x19 \x01(\tR\x05model\x12\x1a\n" +
-	"\brevision\x18\x1a \x01(\rR\brevision\",\n" +
+	"\x05model\x18\x19 \x01(\tR\x05model\",\n" +
 	"\x04Link\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x02R\x05score\"^\n" +

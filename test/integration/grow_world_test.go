@@ -138,7 +138,7 @@ func (s *growing) load(each int, next func(n int) event.Arrival) (stop func()) {
 	})
 }
 
-// read records predictions and counts dead letters until the test ends.
+// read records predictions, and counts committed dead letters, until the test ends.
 func (s *growing) read(level kgo.IsolationLevel, into map[string][]event.Prediction) {
 	s.t.Helper()
 	note := func(r *kgo.Record) {
@@ -146,7 +146,9 @@ func (s *growing) read(level kgo.IsolationLevel, into map[string][]event.Predict
 		defer s.mu.Unlock()
 		var p event.Prediction
 		if r.Topic == s.topic("letters") {
-			s.letters++
+			if level == kgo.ReadCommitted() {
+				s.letters++
+			}
 		} else if err := (json.Codec{}).DecodePrediction(r.Value, &p); err != nil {
 			s.t.Error(err)
 		} else {
