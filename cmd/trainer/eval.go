@@ -16,6 +16,7 @@ import (
 	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/lab/methods"
 	"rivulet/lab/study"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -31,9 +32,11 @@ type measurements struct {
 	Classes     []string      `json:"classes"`    // names, by number
 	PeakBytes   int64         `json:"peak_bytes"` // of the process's memory
 	Results     []eval.Result `json:"results"`
+	// Learned has each run of the methods that learn S.
+	Learned []learnedCurves `json:"learned,omitempty"`
 }
 
-// studyFlags holds the flags that eval and report share: the methods and settings to measure.
+// studyFlags holds the methods and settings to measure.
 type studyFlags struct {
 	o     study.Options
 	seeds []uint
@@ -42,12 +45,13 @@ type studyFlags struct {
 	learn *learnFlags
 
 	fingerprint string // of the opened data set, as its artifacts name it
+	curves      []learnedCurves
 }
 
-func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFlags {
+func newStudyFlags(cmd *cobra.Command) *studyFlags {
 	f := &studyFlags{o: study.Options{Run: trainer.Defaults()}}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.o.Methods, "methods", methods,
+	flags.StringSliceVar(&f.o.Methods, "methods", []string{trainer.MethodSolved, trainer.MethodCached},
 		"methods to measure, or all: "+strings.Join(trainer.Methods(laboratory), ", "))
 	runFlags(flags, &f.o.Run)
 	flags.BoolVar(&f.o.Run.Spread, "spread", true, spreadUsage)
@@ -57,7 +61,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	f.named = registerSchema(flags, &f.o.Run)
 	f.data = dataFlags(flags)
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
-	flags.StringSliceVar(&f.o.Calibrations, "calibrations", calibrations,
+	flags.StringSliceVar(&f.o.Calibrations, "calibrations",
+		[]string{propagation.None, propagation.Labels, propagation.Errors},
 		"none, lp (label propagation), ep (error propagation) and le (label evidence)")
 	flags.StringSliceVar(&f.o.Attachments, "attachments", nil,
 		"attachments besides the one that each method is made for: joint, frozen")
@@ -67,9 +72,8 @@ func newStudyFlags(cmd *cobra.Command, methods, calibrations []string) *studyFla
 	return f
 }
 
-// open reads the data set, makes its named columns positions, and completes the options. trained lists the methods that
-// make options of method learned valid.
-func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
+// open reads the data set, makes its named columns positions, and completes the options.
+func (f *studyFlags) open() (*dataset.Dataset, error) {
 	if slices.Equal(f.o.Methods, []string{"all"}) {
 		f.o.Methods = trainer.Methods(laboratory)
 	}
@@ -94,7 +98,10 @@ func (f *studyFlags) open(trained []string) (*dataset.Dataset, error) {
 	if d, f.o.Run.Keep, err = features.Encode(d, f.o.Run.Keep, f.o.Run.Schema); err != nil {
 		return nil, err
 	}
-	f.o.Learned, err = f.learn.settings(d, append(slices.Clone(f.o.Methods), trained...))
+	f.o.Learned, err = f.learn.settings(d, f.o.Methods)
+	f.o.Traced = func(run trainer.Options, l *methods.Course) {
+		f.curves = append(f.curves, newCurves(run, l, len(d.Classes)))
+	}
 	return d, err
 }
 
@@ -118,11 +125,10 @@ func evalCommand() *cobra.Command {
 		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset small --methods solved,cached,logreg,mlp,glnn,evidence --calibrations none\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
-			"  trainer eval --preset drift --prequential --picture drift.html\n" +
+			"  trainer eval --preset drift --prequential\n" +
 			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
 	}
-	f := newStudyFlags(cmd, []string{trainer.MethodSolved, trainer.MethodCached},
-		[]string{propagation.None, propagation.Labels, propagation.Errors})
+	f := newStudyFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
@@ -153,7 +159,7 @@ func evalCommand() *cobra.Command {
 		}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(measurements{d.Name, f.fingerprint, strings.Join(os.Args, " "),
-				f.o.Run.Batch, d.Classes, cli.PeakBytes(), results})
+				f.o.Run.Batch, d.Classes, cli.PeakBytes(), results, f.curves})
 		}
 		if err := eval.WriteTable(cmd.OutOrStdout(), results); err != nil {
 			return err

@@ -71,7 +71,7 @@ func (m *artifactMeasurement) results(ctx context.Context, f *studyFlags) (*data
 		return nil, nil, err
 	}
 	if m.artifact == "" {
-		d, err := f.open(nil)
+		d, err := f.open()
 		if err != nil {
 			return nil, nil, err
 		}

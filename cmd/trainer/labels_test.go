@@ -44,14 +44,6 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 			t.Errorf("eval lacks %q: %s", column, text)
 		}
 	}
-	page := filepath.Join(dir, "page.html")
-	run(t, "report --costs=false --out "+page+" --data "+dir)
-	html, err := os.ReadFile(page)
-	for _, words := range []string{"has a micro F1 of ", "mean average precision %", "the probability of each label"} {
-		if err != nil || !strings.Contains(string(html), words) {
-			t.Errorf("the report lacks %q: %v", words, err)
-		}
-	}
 	for line, want := range map[string]string{
 		"train --engine disk --work " + work + " --out " + out + " --data " + dir:       "a run of stages",
 		"train --models dirsgc --out " + out + " --data " + dir:                         "model dirsgc",
@@ -61,7 +53,6 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		"eval --calibrations le --data " + dir:                                          "calibration le",
 		"grow --data " + dir:                                                            "the study of growth",
 		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:    "importing weights",
-		"report --parts sparsity --out " + out + " --data " + dir:                       "a part of the report",
 		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
 	} {
 		text, err := harness.Execute(root(), strings.Fields(line)...)

@@ -47,7 +47,7 @@ func root() *cobra.Command {
 			"writes them as an artifact, and publishes artifacts to the Redis that consumers follow.",
 	}
 	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(),
-		refreshCommand(), reportCommand())
+		refreshCommand())
 	cmd.AddCommand(versions.Commands()...)
 	return cmd
 }

@@ -44,9 +44,8 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 	lines := map[string]string{
 		"train --method learned --out " + filepath.Join(t.TempDir(), "a") + " --checkpoint " + file +
 			"/x": "--checkpoint cannot be written: ",
-		"eval --csv " + file + "/x":          "--csv cannot be written: ",
-		"eval --markdown " + file + "/x":     "--markdown cannot be written: ",
-		"report --out " + filepath.Dir(file): "--out cannot be written: ",
+		"eval --csv " + file + "/x":      "--csv cannot be written: ",
+		"eval --markdown " + file + "/x": "--markdown cannot be written: ",
 		"refresh --from " + file + " --out " + filepath.Join(t.TempDir(), "a") + " --data-out " + file +
 			"/x": "--data-out is " + file,
 	}

@@ -78,10 +78,6 @@ func TestCommandsReadFeaturesByName(t *testing.T) {
 			t.Errorf("%s: %d results for the fingerprint %s, want %s", line, len(got.Results), got.Fingerprint, want)
 		}
 	}
-	page := pageOf(t, " "+flags+" --methods solved --parts none --calibrations none --costs=false --nodes 9")
-	if !strings.Contains(page, want) {
-		t.Errorf("the report does not have the fingerprint %s", want)
-	}
 	if k := len(first.Schema.Features()); k != 13 {
 		t.Errorf("the schema has %d features, want the 12 numbers and the category", k)
 	}

@@ -26,7 +26,6 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		strings.Contains(text, "as Whole %") {
 		t.Errorf("train says %s", text)
 	}
-	checkReport(t, dir, "has a R² of ", "mean absolute error", "in interval %")
 	refusedByPrograms(t, "number", dir)
 	// Spark reads other tables from their files, after it is opened: here the engine is none
 	for name, positional := range map[string]bool{"a run of stages": false, "reading tables row by row": true} {
@@ -56,7 +55,6 @@ func TestLinksThroughThePrograms(t *testing.T) {
 	if !strings.Contains(text, "a tenth of the edges of test nodes") || !strings.Contains(text, "by popularity MRR ") {
 		t.Errorf("train says %s", text)
 	}
-	checkReport(t, dir, "has a MRR of ", "hits@10 %")
 	if text := run(t, "eval --costs=false"+strongDecay+" --seeds 0,1 --data "+dir); !strings.Contains(text, "hits@50 %") ||
 		!strings.Contains(text, "Adamic-Adar MRR %") {
 		t.Errorf("eval says %s", text)
@@ -89,19 +87,6 @@ func shopOf(t *testing.T, task string) string {
 	return dir
 }
 
-// checkReport makes a report of a data set, which must contain some words.
-func checkReport(t *testing.T, dir string, words ...string) {
-	t.Helper()
-	page := filepath.Join(dir, "page.html")
-	run(t, "report --costs=false --out "+page+" --data "+dir)
-	html, err := os.ReadFile(page)
-	for _, of := range words {
-		if err != nil || !strings.Contains(string(html), of) {
-			t.Errorf("the report lacks %q: %v", of, err)
-		}
-	}
-}
-
 // refusedByPrograms checks that commands which do not know a data set's task refuse it and write nothing. Commands that
 // need an artifact take the one that dir has under model.
 func refusedByPrograms(t *testing.T, task, dir string) {
@@ -121,7 +106,6 @@ func refusedByPrograms(t *testing.T, task, dir string) {
 		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
 		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task " + task + " " +
 			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
-		"report --parts sparsity --out " + out + " --data " + dir:                       "a part of the report",
 		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
 	} {
 		text, err := harness.Execute(root(), strings.Fields(line)...)

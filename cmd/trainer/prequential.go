@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/internal/cli"
-	page "rivulet/lab/report"
 	"rivulet/lab/study"
 	"rivulet/trainer/prequential"
 )
@@ -32,7 +30,6 @@ type prequentialFlags struct {
 	on      bool
 	missing []float64 // shares of edges that are lost, instead of a stream
 	o       prequential.Options
-	picture string
 	flags   *pflag.FlagSet
 }
 
@@ -51,14 +48,13 @@ func newPrequentialFlags(flags *pflag.FlagSet) *prequentialFlags {
 		"prequential: chunks until the labels of a chunk are known; 1: before the next one")
 	flags.IntVar(&p.o.Bounds.Batch, "micro-batch", p.o.Bounds.Batch,
 		"prequential: arrivals of a micro-batch, which do not know each other")
-	flags.StringVar(&p.picture, "picture", "", "prequential: file to draw the figures into, an HTML page")
 	boundsFlags(flags, &p.o.Bounds)
 	return p
 }
 
 // prequentialNames and boundNames are the flags that only a stream reads, and only alarms.
 var (
-	prequentialNames = []string{"first", "chunks", "label-delay", "micro-batch", "picture"}
+	prequentialNames = []string{"first", "chunks", "label-delay", "micro-batch"}
 	boundNames       = []string{"alarm-agreement", "alarm-drop", "alarm-growth", "alarm-most-growth", "alarm-sample"}
 )
 
@@ -108,7 +104,7 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 	if len(f.o.Ratios) == 1 {
 		p.o.Run.Ratio = f.o.Ratios[0]
 	}
-	if err = errors.Join(err, p.o.Validate(), f.named.apply(&p.o.Run), cli.TryFile("picture", p.picture)); err != nil {
+	if err = errors.Join(err, p.o.Validate(), f.named.apply(&p.o.Run)); err != nil {
 		return err
 	}
 	d, err := opened(f.data)
@@ -126,11 +122,6 @@ func (p *prequentialFlags) run(cmd *cobra.Command, f *studyFlags, asJSON bool) e
 			return err
 		}
 		out.Results = append(out.Results, r)
-	}
-	if p.picture != "" {
-		if err := out.draw(p.picture); err != nil {
-			return err
-		}
 	}
 	if asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
@@ -171,31 +162,4 @@ func (p *prequentialFlags) runMissing(cmd *cobra.Command, f *studyFlags, d *data
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seeds %v; accuracy of test nodes in percent, node batches\n", d.Name,
 		out.Seeds)
 	return err
-}
-
-// draw writes the figures as a page.
-func (s *prequentialOutput) draw(file string) error {
-	p := page.Page{Title: s.Data + " in the order of arrival", Command: s.Command,
-		Data: page.Data{Name: s.Data, Fingerprint: s.Fingerprint}}
-	for _, r := range s.Results {
-		one := page.Stream{Of: fmt.Sprintf("seed %d, order of %s", r.Seed, r.Order)}
-		for k, name := range r.Names {
-			line := page.StreamLine{Name: name, Mean: r.Mean[k]}
-			for _, c := range r.Chunks {
-				line.Accuracy, line.Known = append(line.Accuracy, c.Accuracy[k]), append(line.Known, c.Known[k])
-			}
-			one.Lines = append(one.Lines, line)
-		}
-		for k, c := range r.Chunks {
-			if c.Refreshed {
-				one.Refreshed = append(one.Refreshed, k+1)
-			}
-		}
-		p.Streams = append(p.Streams, one)
-	}
-	var text bytes.Buffer
-	if err := page.Write(&text, &p); err != nil {
-		return err
-	}
-	return os.WriteFile(file, text.Bytes(), 0o644)
 }

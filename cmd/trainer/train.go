@@ -15,7 +15,6 @@ import (
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
-	"rivulet/lab/mcond"
 	"rivulet/lab/methods"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -30,27 +29,6 @@ type report struct {
 	Results   []eval.Result         `json:"results"`
 	Learned   *learnedRun           `json:"learned,omitempty"` // of method learned
 	Choices   []trainer.ModelChoice `json:"choices,omitempty"` // of --models auto
-}
-
-// learnedRun describes a run of the method learned.
-type learnedRun struct {
-	Rounds    int           `json:"rounds"`
-	BestRound int           `json:"best_round"`
-	Accuracy  float64       `json:"validation"` // of O->S, S->S and S->O on the support nodes, summed, percent
-	Lambda    float64       `json:"lambda"`
-	Beta      float64       `json:"beta"`
-	Mu        float64       `json:"mu"`
-	Delta     float64       `json:"delta"`
-	Search    []mcond.Point `json:"search,omitempty"`
-}
-
-func newLearned(l *methods.Course) *learnedRun {
-	if l == nil {
-		return nil
-	}
-	r := l.Result
-	return &learnedRun{Rounds: r.Rounds, BestRound: r.Round, Accuracy: r.Accuracy, Lambda: l.Options.Lambda,
-		Beta: l.Options.Beta, Mu: r.Mu, Delta: r.Delta, Search: l.Points}
 }
 
 func trainCommand() *cobra.Command {

@@ -118,7 +118,6 @@ var only = []struct {
 	{"dataset/leaks", []string{"dataset", "schema"}},
 	{"dataset/parquet", []string{"dataset", "dataset/table", "infer/target", "schema"}},
 	{"test/reference/convert", []string{"graph", "test/reference"}},
-	{"lab/report", []string{"trainer/eval", "artifact", "infer/propagation"}},
 	{"lab/mcond", []string{"internal/durable", "graph", "graph/gemm", "infer", "infer/attach", "infer/preprocess",
 		"trainer/descent",
 		"trainer/features"}},

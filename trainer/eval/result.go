@@ -130,19 +130,6 @@ func Metrics(results []Result) (out []artifact.Metric) {
 	return out
 }
 
-// Score is the first figure of a task, in percent, with its name: accuracy, micro F1, R² or MRR.
-func (r *Result) Score() (score Spread, name string) {
-	switch {
-	case r.Labels != nil:
-		return r.Labels.MicroF1, "micro F1"
-	case r.Numbers != nil:
-		return r.Numbers.R2, "R²"
-	case r.Links != nil:
-		return r.Links.MRR, "MRR"
-	}
-	return r.Accuracy, "accuracy"
-}
-
 // Summary says in a line how right a row of node batches on S is beside the same model on the whole graph.
 func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
 	if r.Links != nil {
