@@ -22,7 +22,6 @@ var checks = map[string]check{
 	"endpoint":   optional(checkEndpoint),
 	"loopback":   optional(checkLoopback),
 	"address":    func(v any) error { return cmp.Or(checkRequired(v.(string)), checkListen(v.(string))) },
-	"segment":    func(v any) error { return checkSegment(v.(string)) },
 	"addresses":  func(v any) error { return checkAddresses(v.([]string)) },
 	"topic":      func(v any) error { return checkTopic(v.(string)) },
 	"topics":     func(v any) error { return checkTopics(v.([]string)) },
@@ -78,14 +77,6 @@ func checkLoopback(address string) error {
 	}
 	if !loopback(address) {
 		return errors.New("others than this machine would reach it: want an address such as 127.0.0.1:6060")
-	}
-	return nil
-}
-
-// checkSegment accepts a segment of a path that needs no escaping.
-func checkSegment(name string) error {
-	if name == "" || len(name) > 249 || !madeOf(name, "._-") || name[0] == '.' {
-		return errors.New("want 1 to 249 letters, digits, '.', '_' or '-', and no '.' first")
 	}
 	return nil
 }

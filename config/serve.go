@@ -43,7 +43,6 @@ type Server struct {
 	Open        bool          `key:"open" default:"false" usage:"allow an address beyond loopback without TLS or without a token: for networks in which something in front has both"`
 	Hosts       []string      `key:"hosts" default:"" usage:"without a token: further names under which the API is reached, with a port or without; other sites' pages could have a browser ask it by a name of theirs" zero:"IP addresses, names without a dot, this machine's name and those of local networks (.local, .internal, .svc)"`
 	Connections int           `key:"connections" default:"1024" min:"1" max:"100000" unit:"connections" usage:"most requests at the same time; beyond it the answer is 503, but for health, and connections that have been silent for longest are closed for new ones"`
-	Name        string        `key:"name" default:"rivulet" check:"segment" usage:"name of the model in the Open Inference Protocol"`
 	Timeout     time.Duration `key:"timeout" default:"5s" min:"1ms" max:"1h" usage:"limit of a request, from its headers to its answer; beyond it the answer is 504"`
 	MaxBody     Bytes         `key:"max_body" default:"8MiB" min:"1KiB" max:"1GiB" usage:"largest body of a request; that of a larger one is not read, and the answer is 413"`
 	MaxArrivals int           `key:"max_arrivals" default:"1024" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a request; of more the answer is 413"`

@@ -55,8 +55,6 @@ func TestServeProblems(t *testing.T) {
 		{"--serve.tls.cert_file=c", "serve.tls.key_file"},
 		{"--serve.tls.key_file=c", "serve.tls.cert_file"},
 		{"--serve.max_body=128MiB", "serve.queue.bytes"},
-		{"--serve.name=a/b", "serve.name"},
-		{"--serve.name=..", "serve.name"},
 		{"--serve.listen=", "serve.listen"},
 		{"--attach.arrivals=on --artifact=a", "attach.arrivals"},
 		{"--cache.directory=rows", "cache.directory"},
@@ -72,7 +70,7 @@ func TestServeProblems(t *testing.T) {
 // One file has the settings of both programs: each passes over the other's.
 func TestServeSharesTheConsumersFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rivulet.yaml")
-	if err := os.WriteFile(path, []byte("batch: {mode: node, size: 7}\nserve: {name: mine}\nkafka: {group: g}"),
+	if err := os.WriteFile(path, []byte("batch: {mode: node, size: 7}\nserve: {max_arrivals: 7}\nkafka: {group: g}"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +79,7 @@ func TestServeSharesTheConsumersFile(t *testing.T) {
 		t.Error(err)
 	}
 	cfg, err := Load[Serve](file)
-	if err != nil || cfg.Server.Name != "mine" {
+	if err != nil || cfg.Server.MaxArrivals != 7 {
 		t.Errorf("%+v, %v", cfg.Server, err)
 	}
 }

@@ -13,11 +13,11 @@ import (
 func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [--config FILE]",
-		Short: "Answer arrivals over HTTP and gRPC, for whoever cannot wait for a topic",
-		Long: "serve predicts and explains arrivals that are sent to it (POST /predict, /explain, and the Open Inference\n" +
-			"Protocol), on the path that the consumer takes, by the version that CURRENT names in Redis or that\n" +
-			"--artifact pins. Nothing is written but the heartbeat that holds the version. It listens on this machine\n" +
-			"alone unless it has TLS and a token (docs/serve.md).",
+		Short: "Answer arrivals over HTTP, for whoever cannot wait for a topic",
+		Long: "serve predicts and explains arrivals that are sent to it (POST /predict, /explain), on the path\n" +
+			"that the consumer takes, by the version that CURRENT names in Redis or that --artifact pins. Nothing is\n" +
+			"written but the heartbeat that holds the version. It listens on this machine alone unless it has TLS and\n" +
+			"a token (docs/serve.md).",
 		Args: cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +
 			"  rivulet serve --artifact out/small &\n" +

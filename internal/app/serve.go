@@ -89,7 +89,6 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 			Arrivals: cfg.Attach.Arrivals == config.On,
 			Limits:   Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms, Features: store,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},
-		Name: limits.Name, Version: build.Read().Version,
 		Limits: serve.Limits{Timeout: limits.Timeout, Body: int64(limits.MaxBody), Arrivals: limits.MaxArrivals,
 			QueueArrivals: limits.Queue.Arrivals, QueueBytes: int64(limits.Queue.Bytes), Connections: limits.Connections},
 		Batching: serve.Batching{Size: limits.Batch.Size, Linger: limits.Batch.Linger},

@@ -23,7 +23,7 @@ type connection struct {
 	net.Conn
 	door  *door
 	since time.Time // when it was accepted, or its last request ended
-	busy  int       // requests under way: with HTTP/2 there may be several
+	busy  bool      // a request is under way
 	asked bool      // it has had one
 }
 
@@ -50,7 +50,7 @@ func (d *door) admit(c *connection) bool {
 	if len(d.open) >= d.most+healthReserve {
 		var silent *connection
 		for other := range d.open {
-			if other.busy == 0 && (silent == nil || other.asked == silent.asked && other.since.Before(silent.since) ||
+			if !other.busy && (silent == nil || other.asked == silent.asked && other.since.Before(silent.since) ||
 				silent.asked && !other.asked) {
 				silent = other
 			}
@@ -69,8 +69,7 @@ func (d *door) admit(c *connection) bool {
 func (d *door) begin(c *connection) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c.asked = true
-	c.busy++
+	c.busy, c.asked = true, true
 	d.busy++
 	return d.busy <= d.most
 }
@@ -78,8 +77,7 @@ func (d *door) begin(c *connection) bool {
 func (d *door) end(c *connection) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c.since = time.Now()
-	c.busy--
+	c.busy, c.since = false, time.Now()
 	d.busy--
 }
 
@@ -88,7 +86,7 @@ func (d *door) closeWaiting() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := range d.open {
-		if c.busy == 0 && time.Since(c.since) >= silentAtStop/2 { // a younger one may still be sent its answer
+		if !c.busy && time.Since(c.since) >= silentAtStop/2 { // a younger one may still be sent its answer
 			_ = c.Conn.Close()
 			delete(d.open, c)
 		}

@@ -16,7 +16,6 @@ type Options struct {
 	Name        string // in errors, such as "the API"
 	Handler     http.Handler
 	TLS         *tls.Config // nil: HTTP
-	HTTP2       bool        // beside HTTP/1.1, which is there in any case; without TLS for clients that know of it
 	Header      time.Duration
 	Body        time.Duration // for a body that the handler does not read; a handler that reads may set another deadline
 	Write       time.Duration // from the header to the end of the answer
@@ -32,10 +31,6 @@ const (
 	idleTimeout   = 2 * time.Minute
 	silentAtStop  = time.Second // how long a stop lets connections without a request send one
 	healthReserve = 16          // connections
-
-	// Of a connection with HTTP/2: requests at the same time, and bytes of bodies that no handler has read yet.
-	streams     = 128
-	unreadBytes = 256 << 10
 )
 
 // Run answers on a listener until ctx ends, then finishes the requests that are being worked on, for at most o.Drain.
@@ -45,19 +40,9 @@ func Run(ctx context.Context, listener net.Listener, o Options) error {
 	server := &http.Server{Handler: d.handler(&o), ReadHeaderTimeout: o.Header, WriteTimeout: o.Write,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: o.HeaderBytes, ConnContext: withConnection,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
-	server.Protocols = new(http.Protocols)
-	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetHTTP2(o.HTTP2)
-	server.Protocols.SetUnencryptedHTTP2(o.HTTP2)
-	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: unreadBytes,
-		MaxReceiveBufferPerStream: unreadBytes}
 	accepting := net.Listener(d)
 	if o.TLS != nil {
-		config := o.TLS.Clone()
-		if o.HTTP2 {
-			config.NextProtos = []string{"h2", "http/1.1"}
-		}
-		accepting = tls.NewListener(d, config)
+		accepting = tls.NewListener(d, o.TLS)
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(accepting) }()

@@ -17,9 +17,7 @@ var behindOneDoor = map[string]struct {
 	door   string
 	others []string
 }{
-	"connectrpc.com/connect": {"trainer/stage/spark/connect", []string{
-		"internal/serve/grpc.go", "internal/serve/grpc_test.go", // a server, where the door has a client
-	}},
+	"connectrpc.com/connect": {"trainer/stage/spark/connect", nil},
 	"github.com/segmentio/kafka-go": {"kafka", []string{
 		"internal/devstack/kafka_test.go", // kafka-go's own client, against the embedded broker
 	}},

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/event"
 	"rivulet/kafka"
 )
 
@@ -14,18 +13,10 @@ import (
 type asked struct {
 	ctx     context.Context // ends when nobody waits for the answers any more
 	records []kafka.Record
-	answers answers
+	answers *texts
 	done    chan error // gets one value: then answers are the handler's again
 
 	explained int // arrivals that have had their turn; the explaining lane's
-}
-
-// answers takes the answer to each arrival of a request, by its place there. A lane calls it; a refusal has one of
-// event's reasons, or skipped.
-type answers interface {
-	prediction(at int, p *event.Prediction) error
-	explanation(at int, e *consumer.ExplainedArrival) error
-	refusal(at int, reason, detail string)
 }
 
 // batcher holds the waiting requests.

@@ -1,20 +1,7 @@
-// Package serve answers arrivals over HTTP and gRPC, for clients that cannot wait for a topic. docs/serve.md is for
+// Package serve answers arrivals over HTTP, for clients that cannot wait for a topic. docs/serve.md is for
 // users.
 //
 // # The way of a request
-//
-//	server.go    options, the lanes, the server's life
-//	routes.go    paths and methods, the token, and requests that need none
-//	refusal.go   errors as JSON, with their reasons
-//	split.go     a body -> the text of each arrival
-//	records.go   POST /predict, /explain: each arrival as a record, and the answers as JSON
-//	openapi.go   openapi.json with the schemas of package event
-//	oip.go       the Open Inference Protocol: paths and documents
-//	grpc.go      the same by gRPC
-//	tensors.go   its tensors, as JSON and binary -> records; answers -> tensors
-//	batcher.go   waiting requests, and micro-batches of them
-//	metrics.go   requests: number, time, waiting
-//	lane.go      a micro-batch on the path of a record, consumer.Pipeline, and its answers to the requests
 //
 // An arrival goes the path that a record of the stream goes, so it gets the same bits: a request's arrivals are records
 // without a topic whose offsets are their places in the request. Only the stream's steps after a prediction are

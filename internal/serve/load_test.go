@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -167,12 +168,6 @@ func TestClientsThatLeave(t *testing.T) {
 func TestWithoutAVersion(t *testing.T) {
 	a := start(t, nil)
 	a.version.now.Store(nil)
-	for path, status := range map[string]int{v2LivePath: 200, v2ReadyPath: 503, "/v2/models/rivulet": 503,
-		"/v2/models/rivulet/ready": 503} {
-		if got := a.get(path); got.status != status {
-			t.Errorf("%s: %d %s", path, got.status, got.body)
-		}
-	}
 	for _, path := range []string{predictPath, explainPath} {
 		if got := a.post(path, arrival); got.status != 503 || got.reason() != reasonNoVersion ||
 			got.header.Get("Retry-After") == "" {
@@ -222,11 +217,13 @@ func TestDrain(t *testing.T) {
 	for !a.server.Draining() {
 		time.Sleep(time.Millisecond)
 	}
-	if err := a.server.unready(); err == nil || err.status != 503 {
-		t.Errorf("while draining: %v", err)
+	ready := httptest.NewRecorder()
+	a.server.handler.ServeHTTP(ready, httptest.NewRequest(http.MethodGet, readyPath, nil))
+	if ready.Code != http.StatusServiceUnavailable {
+		t.Errorf("ready while draining: %d %s", ready.Code, ready.Body)
 	}
 	for { // the listener is closed a moment later
-		if _, err := a.do(t.Context(), http.MethodGet, v2LivePath, nil); err != nil {
+		if _, err := a.do(t.Context(), http.MethodGet, livePath, nil); err != nil {
 			break
 		}
 	}

@@ -33,7 +33,7 @@ func newMetrics(registry prometheus.Registerer, s *Server) *metrics {
 			Name: "request_seconds", Help: "Time from a request's headers to the end of its answer, by route.",
 			Buckets: requestBuckets}, []string{"route"}),
 	}
-	for _, path := range []string{predictPath, explainPath, modelPath + inferSuffix, grpcService + "ModelInfer"} {
+	for _, path := range []string{predictPath, explainPath} {
 		for _, status := range []int{200, 429, 503, 504} {
 			m.requests.WithLabelValues(path, strconv.Itoa(status))
 		}

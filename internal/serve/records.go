@@ -30,39 +30,52 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) *refusal {
 }
 
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) *refusal {
-	if e := s.forClasses("an explanation"); e != nil {
-		return e
+	if of, ok := s.o.Path.Versions.Current().(consumer.Tasked); ok {
+		if err := of.Task().Require("an explanation"); err != nil {
+			return refused(http.StatusNotFound, "not_found", "%v; POST records to %s", err, predictPath)
+		}
 	}
 	return s.answer(w, r, s.explains)
 }
 
-// answer answers arrivals as JSON: one with its prediction, or several with an array of the same order.
+// answer answers arrivals as JSON: one with its prediction, or several with an array of the same order. Its time is
+// limited from the headers on.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, queue *batcher) *refusal {
 	if err := s.readable(r); err != nil {
 		return err
 	}
-	return s.withBody(w, r, func(ctx context.Context, body *body) *refusal {
-		parts, many, err := split(body.text.Bytes(), s.o.Limits.Arrivals)
-		switch {
-		case errors.Is(err, errTooMany):
-			return s.tooMany()
-		case err != nil:
-			return malformed(err.Error())
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
+	defer cancel()
+	body, err := s.body(ctx, w, r)
+	defer s.release(body)
+	if err != nil {
+		return because(err)
+	}
+	parts, many, err := split(body.text.Bytes(), s.o.Limits.Arrivals)
+	switch {
+	case errors.Is(err, errTooMany):
+		return refused(http.StatusRequestEntityTooLarge, reasonTooMany,
+			"the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)
+	case err != nil:
+		return &refusal{http.StatusBadRequest, reasonMalformed, err.Error()}
+	}
+	out := textsOf(len(parts))
+	out.reserve = func(n int) error { return s.reserve(body, int64(n)) }
+	if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
+		e := because(err)
+		if e.status == http.StatusInternalServerError {
+			s.o.Log.Error("a request could not be answered", "path", r.URL.Path, "error", err)
 		}
-		out := textsOf(len(parts), s.o.Path.Output.Probabilities)
-		out.reserve = func(n int) error { return s.reserve(body, int64(n)) }
-		if err := s.ask(ctx, queue, s.records(r, parts), out, body); err != nil {
-			return s.cause(r.URL.Path, err)
-		}
-		defer out.release()
-		if many {
-			reply(w, http.StatusOK, out.array())
-			return nil
-		}
-		text, status := out.one()
-		reply(w, status, text)
+		return e
+	}
+	defer out.release()
+	if many {
+		reply(w, http.StatusOK, out.array())
 		return nil
-	})
+	}
+	text, status := out.one()
+	reply(w, status, text)
+	return nil
 }
 
 // readable checks the headers that describe the body.
@@ -128,19 +141,6 @@ func (s *Server) release(b *body) {
 	}
 }
 
-// withBody has a request answered once its body has been read, both within the time that a request has.
-func (s *Server) withBody(w http.ResponseWriter, r *http.Request,
-	answer func(ctx context.Context, b *body) *refusal) *refusal {
-	ctx, cancel := context.WithTimeout(r.Context(), s.o.Limits.Timeout)
-	defer cancel()
-	body, err := s.body(ctx, w, r)
-	defer s.release(body)
-	if err != nil {
-		return because(err)
-	}
-	return answer(ctx, body)
-}
-
 // body reads a request's body. The caller releases it, also after an error.
 func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (*body, error) {
 	b, limit, length := &body{}, s.o.Limits.Body, r.ContentLength
@@ -169,20 +169,13 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return b, nil
 	case errors.As(err, &beyond):
 		return b, tooLarge
-	}
-	return b, unread(ctx, r, err)
-}
-
-// unread says why a body could not be read.
-func unread(ctx context.Context, r *http.Request, err error) error {
-	switch {
 	case ctx.Err() != nil && r.Context().Err() == nil, httpd.IsTimeout(err):
-		return &refusal{http.StatusRequestTimeout, reasonTimeout,
+		return b, &refusal{http.StatusRequestTimeout, reasonTimeout,
 			"the body did not come in the time that serve.timeout gives a request"}
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
-		return context.Canceled
+		return b, context.Canceled
 	}
-	return malformed("the body cannot be read: " + err.Error())
+	return b, &refusal{http.StatusBadRequest, reasonMalformed, "the body cannot be read: " + err.Error()}
 }
 
 // reserve reserves bytes for a part of a request's answer: an explanation may be thousands of times as large as its
@@ -203,14 +196,9 @@ func overloaded() *refusal {
 	return &refusal{http.StatusTooManyRequests, reasonOverloaded, "too much is waiting here already"}
 }
 
-func (s *Server) tooMany() *refusal {
-	return refused(http.StatusRequestEntityTooLarge, reasonTooMany,
-		"the request has more than %d arrivals, the limit of serve.max_arrivals", s.o.Limits.Arrivals)
-}
-
 // ask has arrivals answered. After an error out, and a body that is abandoned, belong to the lane that works on
 // them.
-func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out answers, from *body) error {
+func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record, out *texts, from *body) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -229,31 +217,22 @@ func (s *Server) ask(ctx context.Context, queue *batcher, records []kafka.Record
 	}
 }
 
-// cause says how an error of the path is answered, and logs one that nobody expects.
-func (s *Server) cause(path string, err error) *refusal {
-	e := because(err)
-	if e.status == http.StatusInternalServerError {
-		s.o.Log.Error("a request could not be answered", "path", path, "error", err)
-	}
-	return e
-}
-
-// texts are answers as JSON.
+// texts are the answers to the arrivals of a request as JSON. A lane puts them in by the arrival's place in the
+// request; a refusal has one of event's reasons, or skipped.
 type texts struct {
-	all           []byte   // the answers, in the order in which they came
-	parts         [][2]int // place of each arrival in all; empty: it has none
-	refused       []bool
-	probabilities bool              // are asked for
-	reserve       func(n int) error // is asked for memory for an explanation
-	out           []byte
+	all     []byte   // the answers, in the order in which they came
+	parts   [][2]int // place of each arrival in all; empty: it has none
+	refused []bool
+	reserve func(n int) error // is asked for memory for an explanation
+	out     []byte
 }
 
 var freeTexts = sync.Pool{New: func() any { return new(texts) }}
 
 // textsOf returns memory for n answers.
-func textsOf(n int, probabilities bool) *texts {
+func textsOf(n int) *texts {
 	t := freeTexts.Get().(*texts)
-	t.all, t.out, t.probabilities = t.all[:0], t.out[:0], probabilities
+	t.all, t.out = t.all[:0], t.out[:0]
 	t.parts, t.refused = slices.Grow(t.parts[:0], n)[:n], slices.Grow(t.refused[:0], n)[:n]
 	clear(t.parts)
 	clear(t.refused)
@@ -269,9 +248,6 @@ func (t *texts) release() {
 }
 
 func (t *texts) prediction(at int, p *event.Prediction) (err error) {
-	if !t.probabilities {
-		p.Probabilities = nil
-	}
 	begin := len(t.all)
 	t.all, err = (json.Codec{}).AppendPrediction(t.all, p)
 	t.parts[at] = [2]int{begin, len(t.all)}

@@ -16,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/serving"
+	"rivulet/test/expect"
 )
 
 // One arrival gets its prediction, several an array of the same order in which each has a prediction or an error.
@@ -111,7 +112,6 @@ func TestRefusedRequests(t *testing.T) {
 			"unauthorized"},
 		{"GET", metricsPath, "", nil, 401, "unauthorized"},
 		{"GET", livePath, "", nil, 200, ""},
-		{"GET", v2LivePath, "", nil, 200, ""},
 		{"GET", predictPath, "", []string{token}, 405, "method"},
 		{"GET", "/nothing", "", []string{token}, 404, "not_found"},
 		{"POST", predictPath, arrival, []string{token, "Content-Type: text/plain"}, 415, reasonMediaType},
@@ -143,6 +143,28 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
+// Any bytes as a body get an answer that a client can read, and never a failure of the server.
+func FuzzBodies(f *testing.F) {
+	a := start(f, func(o *Options) { o.Limits.Body = 4096 })
+	f.Add([]byte(`[{"id":"a","features":[1,2,3],"edges":["node-0-é"]},{"id":"b","features":{"indices":[1],` +
+		`"values":[2]}}]`))
+	f.Add([]byte(`[{"id":1,"features":{"named":{"a":null}}}]`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, path := range []string{predictPath, explainPath} {
+			got, err := a.do(context.Background(), http.MethodPost, path, bytes.NewReader(body))
+			expect.OK(t, err)
+			switch got.status {
+			case 200, 400, 413, 422:
+			default:
+				t.Fatalf("%s: %d %s", path, got.status, got.body)
+			}
+			if !json.Valid(got.body) {
+				t.Fatalf("%s: the answer is no JSON: %q", path, got.body)
+			}
+		}
+	})
+}
+
 // Neither bodies nor tokens are in the log, whatever happens to them.
 func TestTheLogHasNoBodies(t *testing.T) {
 	var mu sync.Mutex
@@ -164,7 +186,7 @@ func TestTheLogHasNoBodies(t *testing.T) {
 	for _, body := range []string{`{"id":"secret-id","features":[1,2,31337],"edges":["secret-edge"]}`,
 		`{"id":"secret-id","features":["secret"]}`, `secret`,
 		`{"id":"secret-id","features":[1,2,31337],"edges":["secret-broken"]}`} {
-		for _, path := range []string{predictPath, explainPath, "/v2/models/rivulet/infer", predictPath + "?secret=1"} {
+		for _, path := range []string{predictPath, explainPath, predictPath + "?secret=1"} {
 			a.post(path, body, "Authorization: Bearer right-word")
 			a.post(path, body, "Authorization: Bearer secret-token")
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	json "github.com/go-json-experiment/json"
 
@@ -48,10 +47,6 @@ var retryAfter = map[int]int{http.StatusTooManyRequests: 1, http.StatusServiceUn
 // statusGone is counted if the client left before its answer; nobody reads it.
 const statusGone = 499
 
-func malformed(detail string) *refusal {
-	return &refusal{http.StatusBadRequest, reasonMalformed, detail}
-}
-
 // because says how an error of the path is answered.
 func because(err error) *refusal {
 	var known *refusal
@@ -92,22 +87,10 @@ func errorText(reason, detail string) []byte {
 	return text
 }
 
-// fail answers an error in the form of the path that was asked.
-func fail(w http.ResponseWriter, r *http.Request, e *refusal) {
+// fail answers an error.
+func fail(w http.ResponseWriter, e *refusal) {
 	if seconds := retryAfter[e.status]; seconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	}
-	if strings.HasPrefix(r.URL.Path, grpcService) {
-		failRPC(w, r, e)
-		return
-	}
-	if strings.HasPrefix(r.URL.Path, protocol+"/") || r.URL.Path == protocol {
-		text, err := json.Marshal(map[string]string{"error": e.reason + ": " + e.detail}, allowInvalid)
-		if err != nil {
-			panic(err) // it is a map of texts
-		}
-		reply(w, e.status, text)
-		return
 	}
 	reply(w, e.status, errorText(e.reason, e.detail))
 }

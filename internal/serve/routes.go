@@ -10,7 +10,7 @@ import (
 	"rivulet/internal/httpd"
 )
 
-// route is one operation of the API. openapi.json describes all of them but those by gRPC, which inference.proto does.
+// route is one operation of the API. openapi.json describes all of them.
 type route struct {
 	method, path string
 	open         bool // no token is asked for: probes have none
@@ -28,21 +28,13 @@ func always(serve http.HandlerFunc) handler {
 	}
 }
 
-// Paths of the Open Inference Protocol.
 const (
-	protocol     = "/v2"
-	modelPath    = protocol + "/models/{name}"
-	versionPath  = modelPath + "/versions/{version}"
-	readySuffix  = "/ready"
-	inferSuffix  = "/infer"
 	metricsPath  = "/metrics"
 	livePath     = "/healthz"
 	readyPath    = "/readyz"
 	openAPIPath  = "/openapi.json"
 	predictPath  = "/predict"
 	explainPath  = "/explain"
-	v2LivePath   = protocol + "/health/live"
-	v2ReadyPath  = protocol + "/health/ready"
 	otherPattern = "other" // the label of requests of no route
 )
 
@@ -55,23 +47,23 @@ func (s *Server) routes() []route {
 		{get, metricsPath, false, always(s.o.Health.ServeHTTP)},
 		{get, livePath, true, always(s.o.Health.ServeHTTP)},
 		{get, readyPath, true, always(s.readyz)},
-		{get, protocol, false, s.serverMetadata},
-		{get, v2LivePath, true, s.live},
-		{get, v2ReadyPath, true, s.ready},
-		{get, modelPath, false, s.modelMetadata},
-		{get, modelPath + readySuffix, true, s.modelReady},
-		{post, modelPath + inferSuffix, false, s.infer},
-		{get, versionPath, false, s.modelMetadata},
-		{get, versionPath + readySuffix, true, s.modelReady},
-		{post, versionPath + inferSuffix, false, s.infer},
 	}
+}
+
+// readyz answers as Health does, but while the server is being stopped.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if s.Draining() {
+		http.Error(w, "the server is being stopped", http.StatusServiceUnavailable)
+		return
+	}
+	s.o.Health.ServeHTTP(w, r)
 }
 
 // mux serves the routes; any other path and method gets an answer of the same form as other errors.
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
-	for _, r := range append(s.routes(), s.grpcRoutes()...) {
+	for _, r := range s.routes() {
 		mux.Handle(r.method+" "+r.path, s.measured(r.path, s.checked(r)))
 		methods[r.path] = append(methods[r.path], r.method)
 	}
@@ -92,8 +84,7 @@ func (s *Server) mux() http.Handler {
 
 // asksForHealth reports whether a request is a probe, which a full server still answers.
 func (s *Server) asksForHealth(r *http.Request) bool {
-	return slices.Contains([]string{livePath, readyPath, v2LivePath, v2ReadyPath, grpcService + "ServerLive",
-		grpcService + "ServerReady"}, r.URL.Path)
+	return r.URL.Path == livePath || r.URL.Path == readyPath
 }
 
 // checked asks for the token. Where none is asked for, a browser may have been sent here by the page of another site.
@@ -124,7 +115,7 @@ func (s *Server) measured(route string, serve handler) http.HandlerFunc {
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")
 		if e := serve(seen, r); e != nil {
-			fail(seen, r, e)
+			fail(seen, e)
 		}
 		took := time.Since(begun)
 		s.metrics.requests.WithLabelValues(route, strconv.Itoa(seen.status)).Inc()

@@ -21,11 +21,9 @@ import (
 // Options are the parts and limits of a server.
 type Options struct {
 	// Path is the path of a record; the server sets the parts of a stream, Deliverer and ReadOnly. Mode must be node.
-	Path consumer.PipelineOptions
-	// Name is the model's name in the Open Inference Protocol, Version the program's version there.
-	Name, Version string
-	Limits        Limits
-	Batching      Batching
+	Path     consumer.PipelineOptions
+	Limits   Limits
+	Batching Batching
 	// Tokens are the bearer tokens of requests; nil: they need none.
 	Tokens httpd.Tokens
 	// TLS is nil for HTTP. Origin says from where browsers may ask, where no token keeps others out.
@@ -89,7 +87,6 @@ func New(o Options) (*Server, error) {
 		}
 		path := o.Path
 		path.Deliverer, path.ReadOnly, path.Notes = l, true, false
-		path.Output.Probabilities = true // for tensors; JSON has them where they are asked for
 		var err error
 		if l.pipeline, err = consumer.NewPipeline(path); err != nil {
 			return nil, err
@@ -122,7 +119,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, drain time.Du
 	defer lanes.Wait()
 	defer stop()
 	defer context.AfterFunc(ctx, func() { s.draining.Store(true) })()
-	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS, HTTP2: true,
+	return httpd.Run(ctx, listener, httpd.Options{Name: "the API", Handler: s.handler, TLS: s.o.TLS,
 		Header: s.o.Limits.Timeout,
 		Body:   min(unreadBody, s.o.Limits.Timeout), Write: 2*s.o.Limits.Timeout + writeMargin, Drain: drain,
 		HeaderBytes: headerBytes, Connections: s.o.Limits.Connections, Health: s.asksForHealth,

@@ -1,4 +1,4 @@
-"""`rivulet serve` with Triton's client of the Open Inference Protocol, and its description with a validator."""
+"""`rivulet serve` has the bits of `rivulet predict`, and its description passes a validator."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import json
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 
 from .conftest import Set
-
-http = pytest.importorskip("tritonclient.http", reason="tritonclient[http] is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -52,112 +49,17 @@ def address(small: Set) -> Iterator[str]:
     assert process.returncode == 0, rest
 
 
-def tensors(small: Set, binary: bool, edges: bool = True, client: Any = http) -> tuple[list[Any], list[bytes]]:
-    """Inputs of the first 40 arrivals, and their lines."""
+def test_the_bits_of_predict(small: Set, address: str) -> None:
     lines = small.lines.read_bytes().splitlines()[:40]
-    arrivals = [json.loads(line) for line in lines]
-    width = json.loads((small.artifact / "manifest.json").read_text())["data"]["features"]
-    x = np.zeros((len(arrivals), width), np.float32)
-    neighbours: list[str] = []
-    offsets = [0]
-    for i, a in enumerate(arrivals):
-        f = a["features"]
-        x[i, f["indices"]] = f.get("values") or 1
-        neighbours += [str(e) for e in a.get("edges") or []]
-        offsets.append(len(neighbours))
-    given = {"id": np.array([str(a["id"]) for a in arrivals], dtype=object), "features": x}
-    if edges:
-        given["edges"], given["edges.offsets"] = np.array(neighbours, dtype=object), np.array(offsets, np.int64)
-    kinds = {"features": "FP32", "edges.offsets": "INT64"}
-    inputs = []
-    for name, values in given.items():
-        tensor = client.InferInput(name, list(values.shape), kinds.get(name, "BYTES"))
-        tensor.set_data_from_numpy(values, **({"binary_data": binary} if client is http else {}))
-        inputs.append(tensor)
-    return inputs, lines
-
-
-def test_health_and_metadata(small: Set, address: str) -> None:
-    with http.InferenceServerClient(address) as client:
-        assert client.is_server_live()
-        assert client.is_server_ready()
-        assert client.is_model_ready("rivulet")
-        assert not client.is_model_ready("other")
-        assert "binary_tensor_data" in client.get_server_metadata()["extensions"]
-        model = client.get_model_metadata("rivulet")
-        assert {t["name"]: t["datatype"] for t in model["inputs"]} == {
-            "id": "BYTES",
-            "features": "FP32",
-            "edges": "BYTES",
-            "edges.offsets": "INT64",
-        }
-        assert client.is_model_ready("rivulet", model["versions"][0])
-        assert not client.is_model_ready("rivulet", "other")
-
-
-@pytest.mark.parametrize("binary_in", [True, False])
-@pytest.mark.parametrize("binary_out", [True, False, None])
-def test_the_bits_of_predict(small: Set, address: str, binary_in: bool, binary_out: bool | None) -> None:
-    inputs, lines = tensors(small, binary_in)
-    outputs = None
-    if binary_out is not None:
-        outputs = [http.InferRequestedOutput(n, binary_data=binary_out) for n in ("probabilities", "class")]
     want = small.predict("sgc", "auto", b"\n".join(lines))
-    with http.InferenceServerClient(address) as client:
-        got = client.infer("rivulet", inputs, outputs=outputs, request_id="r-7")
-    assert got.get_response()["id"] == "r-7"
-    assert got.get_response()["model_version"] == want[0]["artifact"]
-    assert got.as_numpy("class").dtype == np.int32
-    assert got.as_numpy("class").tolist() == [p["class"] for p in want]
-    probabilities = got.as_numpy("probabilities")
-    assert probabilities.dtype == np.float32
-    assert np.array_equal(probabilities, np.array([p["probabilities"] for p in want], np.float32))
-
-
-def test_without_edges(small: Set, address: str) -> None:
-    inputs, lines = tensors(small, True, edges=False)
-    alone = [{k: v for k, v in json.loads(line).items() if k != "edges"} for line in lines]
-    want = small.predict("sgc", "auto", "\n".join(map(json.dumps, alone)).encode())
-    with http.InferenceServerClient(address) as client:
-        got = client.infer("rivulet", inputs)
-    assert np.array_equal(
-        got.as_numpy("probabilities"), np.array([p["probabilities"] for p in want], np.float32)
+    request = urllib.request.Request(
+        f"http://{address}/predict", b"[" + b",".join(lines) + b"]", {"Content-Type": "application/json"}
     )
-
-
-def test_the_bits_by_grpc(small: Set, address: str) -> None:
-    grpc = pytest.importorskip("tritonclient.grpc", reason="tritonclient[grpc] is not installed")
-    from tritonclient.utils import InferenceServerException
-
-    inputs, lines = tensors(small, True, client=grpc)
-    want = small.predict("sgc", "auto", b"\n".join(lines))
-    with grpc.InferenceServerClient(address) as client:
-        assert client.is_server_live()
-        assert client.is_server_ready()
-        assert client.is_model_ready("rivulet")
-        assert not client.is_model_ready("other")
-        assert client.get_model_metadata("rivulet").versions == [want[0]["artifact"]]
-        got = client.infer("rivulet", inputs, request_id="r-7")
-        inputs[1] = grpc.InferInput("features", [40, 3], "FP32")
-        inputs[1].set_data_from_numpy(np.zeros((40, 3), np.float32))
-        with pytest.raises(InferenceServerException, match="row 0"):
-            client.infer("rivulet", inputs)
-    assert got.get_response().id == "r-7"
-    assert got.get_response().model_version == want[0]["artifact"]
-    assert got.as_numpy("class").tolist() == [p["class"] for p in want]
-    probabilities = got.as_numpy("probabilities")
-    assert np.array_equal(probabilities, np.array([p["probabilities"] for p in want], np.float32))
-
-
-def test_errors_say_the_row(small: Set, address: str) -> None:
-    inputs, _ = tensors(small, True)
-    wrong = np.zeros((40, 3), np.float32)
-    inputs[1] = http.InferInput("features", [40, 3], "FP32")
-    inputs[1].set_data_from_numpy(wrong)
-    from tritonclient.utils import InferenceServerException
-
-    with http.InferenceServerClient(address) as client, pytest.raises(InferenceServerException, match="row 0"):
-        client.infer("rivulet", inputs)
+    with urllib.request.urlopen(request) as answer:
+        got = json.load(answer)
+    assert [(p["class"], np.float32(p["probability"])) for p in got] == [
+        (p["class"], np.float32(p["probability"])) for p in want
+    ]
 
 
 def test_the_description_is_openapi(address: str) -> None:
