@@ -13,7 +13,6 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/internal/app"
-	"rivulet/internal/batchfile"
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
 )
@@ -33,7 +32,7 @@ func repredictCommand() *cobra.Command {
 			"arrival and of its neighbours are in Redis; a prediction of which this cannot be told is marked as degraded,\n" +
 			"and counted in the last line.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet repredict --config consumer.yaml --from 2h --out predictions.parquet\n" +
+		Example: "  rivulet repredict --config consumer.yaml --from 2h --out predictions.jsonl\n" +
 			"  rivulet repredict --config consumer.yaml --from 2026-11-25T00:00:00Z --to 2026-11-26T00:00:00Z \\\n" +
 			"    --version v7 --to-topic predictions-v7\n" +
 			"  rivulet repredict --from 30m --artifact out/small --model gcn --out -",
@@ -45,7 +44,7 @@ func repredictCommand() *cobra.Command {
 	flags.StringVar(&o.Version, "version", "", "version in Redis that predicts; empty: the one that CURRENT names")
 	flags.StringVar(&o.Topic, "to-topic", "", "topic to publish predictions to")
 	flags.StringVar(&out, "out", "",
-		"file to write predictions to: .jsonl, .csv or .parquet, or - for JSON lines on standard output")
+		"file to write predictions to, as JSON lines, or - for standard output")
 	config.Flags[config.Consumer](flags)
 	_ = cmd.MarkFlagRequired("from")
 	cmd.MarkFlagsOneRequired("to-topic", "out")
@@ -70,19 +69,14 @@ func repredictCommand() *cobra.Command {
 		o.Rejected = func(d *event.DeadLetter) { refused[d.Reason]++ }
 		o.Progress = func(doing string, done, total int) { progress.Step(doing, done, max(total, 1)) }
 		var c app.Counts
-		var form batchfile.Form
 		predict := func(w io.Writer) error {
-			if o.Topic == "" {
-				if o.Out, err = newWriter(w, form); err != nil {
-					return err
-				}
-			}
+			o.Out = w
 			c, err = app.Repredict(cmd.Context(), cfg, o, observe.PlainLogger(cmd.ErrOrStderr()))
 			return err
 		}
 		if o.Topic != "" {
 			err = predict(nil)
-		} else if form, err = batchfile.FormOf(out); err == nil {
+		} else {
 			err = toLines(cmd.OutOrStdout(), out, predict)
 		}
 		progress.Done()

@@ -63,7 +63,7 @@ func TestPredictionsStay(t *testing.T) {
 		replay.Options{Chunk: 250}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, NewLineWriter(&answers),
+	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers,
 		LineOptions{Mode: consumer.Graph, Batch: 256}); err != nil {
 		t.Fatal(err)
 	}

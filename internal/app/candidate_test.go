@@ -61,7 +61,7 @@ func alone(t *testing.T, b *artifact.Bundle, arrivals []event.Arrival) map[strin
 	expect.OK(t, err)
 	var in, out bytes.Buffer
 	expect.OK(t, (&replay.Lines{W: &in}).Send(t.Context(), arrivals))
-	if _, _, err := PredictLines(t.Context(), from, &in, NewLineWriter(&out),
+	if _, _, err := PredictLines(t.Context(), from, &in, &out,
 		LineOptions{Mode: consumer.Node, Batch: 64}); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 				expect.OK(t, err)
 				from, options := versions{serving.Pinned(v)}, LineOptions{Mode: mode, Batch: 100}
 				var predictions bytes.Buffer
-				if _, _, err := PredictLines(t.Context(), from, bytes.NewReader(in.Bytes()), NewLineWriter(&predictions),
+				if _, _, err := PredictLines(t.Context(), from, bytes.NewReader(in.Bytes()), &predictions,
 					options); err != nil {
 					t.Fatal(err)
 				}

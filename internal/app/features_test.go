@@ -180,7 +180,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	line := func(features string) string { return fmt.Sprintf(`{"id":"a"%s,"edges":[%q]}`, features, ids[0]) }
 	answer := func(text string) (out string, predicted, rejected int) {
 		var w bytes.Buffer
-		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), NewLineWriter(&w),
+		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), &w,
 			LineOptions{Mode: consumer.Node, Batch: 2, Features: store})
 		expect.OK(t, err)
 		out, _, _ = strings.Cut(w.String(), `,"batch"`)

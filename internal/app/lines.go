@@ -28,20 +28,18 @@ type LineOptions struct {
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else the line is rejected.
 	IgnoreUnknown bool
 	Output        consumer.Output
-	// Rows gives the rows of a table as records, with their numbers, in place of lines; nil: lines are read.
-	Rows func(use func(row int, record []byte) error) error
 	// Rejected is told of each line that cannot be predicted; line counts from 1.
 	Rejected func(line int64, d *event.DeadLetter)
 }
 
-// PredictLines reads arrivals as JSON lines, or the rows of the options, and gives predictions to w, in order, on the
-// same path that the consumer takes. It closes w. It returns how many were predicted and how many were rejected. Empty
-// lines are passed over, and so are changes of Debezium that leave no row. ctx ends it also while r gives nothing.
-// Predictions made before an error are written.
-func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w PredictionWriter,
+// PredictLines reads arrivals as JSON lines and writes predictions to w as JSON lines, in order, on the same path that
+// the consumer takes. It returns how many were predicted and how many were rejected. Empty lines are passed over, and
+// so are changes of Debezium that leave no row. ctx ends it also while r gives nothing. Predictions made before an
+// error are written.
+func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, w io.Writer,
 	o LineOptions) (predicted, rejected int, err error) {
-	defer func() { err = errors.Join(err, w.Close()) }()
-	out := &fileDeliverer{out: w, rejected: o.Rejected, counts: &Counts{}}
+	out := &fileDeliverer{w: bufio.NewWriter(w), rejected: o.Rejected, counts: &Counts{}}
+	defer func() { err = errors.Join(err, out.w.Flush()) }()
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: versions, Deliverer: out, Mode: o.Mode,
 		Forms: o.Forms, Features: o.Features, IgnoreUnknown: o.IgnoreUnknown, Limits: o.Limits, Output: o.Output})
 	if err != nil {
@@ -70,21 +68,6 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 		records = records[:0]
 		return err
 	}
-	add := func(line int64, text []byte) error {
-		records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
-		if len(records) < o.Batch {
-			return nil
-		}
-		return flush(line)
-	}
-	if o.Rows != nil {
-		last := int64(0)
-		err := o.Rows(func(row int, record []byte) error {
-			last = int64(row)
-			return add(last, record)
-		})
-		return errors.Join(err, flush(last))
-	}
 	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
 	for line := int64(1); ; line++ {
 		text, readErr := in.ReadBytes('\n')
@@ -93,9 +76,9 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 		}
 		var err error
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			err = add(line, text)
+			records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
 		}
-		if readErr == io.EOF && err == nil {
+		if len(records) >= o.Batch || readErr == io.EOF {
 			err = flush(line)
 		}
 		if err != nil {
@@ -133,36 +116,10 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// PredictionWriter writes predictions to a file.
-type PredictionWriter interface {
-	Prediction(p *event.Prediction) error
-	// Close ends the file's format. The underlying writer stays open.
-	Close() error
-}
-
-// NewLineWriter returns a writer of JSON lines.
-func NewLineWriter(w io.Writer) PredictionWriter { return &lineWriter{w: bufio.NewWriter(w)} }
-
-type lineWriter struct {
-	w   *bufio.Writer
-	buf []byte
-}
-
-func (l *lineWriter) Prediction(p *event.Prediction) (err error) {
-	if l.buf, err = (json.Codec{}).AppendPrediction(l.buf[:0], p); err != nil {
-		return fmt.Errorf("encoding the prediction of %q: %w", p.ID, err)
-	}
-	if _, err := l.w.Write(append(l.buf, '\n')); err != nil {
-		return fmt.Errorf("writing the prediction of %q: %w", p.ID, err)
-	}
-	return nil
-}
-
-func (l *lineWriter) Close() error { return l.w.Flush() }
-
-// fileDeliverer delivers to a file of predictions; there is nothing to commit.
+// fileDeliverer writes predictions as JSON lines; there is nothing to commit.
 type fileDeliverer struct {
-	out      PredictionWriter
+	w        *bufio.Writer
+	line     []byte
 	rejected func(int64, *event.DeadLetter)
 	counts   *Counts
 }
@@ -195,8 +152,13 @@ func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offset
 	_ kafka.Committer) (kafka.Delivery, error) {
 	f.counts.take(&b, f.rejected)
 	for i := range b.Predictions {
-		if err := f.out.Prediction(&b.Predictions[i]); err != nil {
-			return nil, err
+		p := &b.Predictions[i]
+		var err error
+		if f.line, err = (json.Codec{}).AppendPrediction(f.line[:0], p); err != nil {
+			return nil, fmt.Errorf("encoding the prediction of %q: %w", p.ID, err)
+		}
+		if _, err := f.w.Write(append(f.line, '\n')); err != nil {
+			return nil, fmt.Errorf("writing the prediction of %q: %w", p.ID, err)
 		}
 	}
 	return kafka.LocalDelivery(time.Now()), nil

@@ -39,14 +39,14 @@ func TestLinesOfAnotherShape(t *testing.T) {
 			Rejected: func(line int64, d *event.DeadLetter) { t.Errorf("%s: line %d: %s: %s", name, line, d.Reason, d.Detail) }}
 		in := strings.Join(tc.lines, "\n")
 		var out bytes.Buffer
-		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(in), NewLineWriter(&out), options)
+		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(in), &out, options)
 		if err != nil || predicted != 1 || rejected != 0 {
 			t.Errorf("%s: %d predicted, %d rejected, %v", name, predicted, rejected, err)
 			continue
 		}
 		var want, got event.Prediction
 		var plain bytes.Buffer
-		if _, _, err := PredictLines(t.Context(), from, strings.NewReader(own), NewLineWriter(&plain),
+		if _, _, err := PredictLines(t.Context(), from, strings.NewReader(own), &plain,
 			LineOptions{Mode: consumer.Node, Batch: 10}); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestLinesKeepTheirOrderAndNameWhatIsWrong(t *testing.T) {
 	for batch := 1; batch <= 5; batch++ {
 		rejections = nil
 		var out bytes.Buffer
-		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(in), NewLineWriter(&out),
+		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(in), &out,
 			LineOptions{Mode: consumer.Node,
 				Batch: batch, Rejected: func(line int64, d *event.DeadLetter) {
 					rejections = append(rejections, rejection{line, d.Reason})
@@ -71,7 +71,7 @@ func TestLinesStopWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	in := `{"id":"a","features":[1,2,3]}` + "\n" + `{"id":"b","features":[1,2,3]}`
-	_, _, err := PredictLines(ctx, from, strings.NewReader(in), NewLineWriter(&bytes.Buffer{}),
+	_, _, err := PredictLines(ctx, from, strings.NewReader(in), &bytes.Buffer{},
 		LineOptions{Mode: consumer.Node, Batch: 1})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("error is %v, want a cancelled context and line 1", err)
@@ -88,7 +88,7 @@ func TestLinesEndWithTheirContext(t *testing.T) {
 		_, _ = io.WriteString(hold, `{"id":"a","features":[1,2,3]}`+"\n"+`{"id":"b","features":[1,2]}`+"\n")
 	}()
 	var out bytes.Buffer
-	_, _, err := PredictLines(ctx, from, in, NewLineWriter(&out),
+	_, _, err := PredictLines(ctx, from, in, &out,
 		LineOptions{Mode: consumer.Node, Batch: 1, Rejected: func(int64, *event.DeadLetter) { cancel() }})
 	if !errors.Is(err, context.Canceled) || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%v with %q, want one prediction", err, out.String())

@@ -196,7 +196,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 				slog.New(slog.DiscardHandler))
 			expect.OK(t, err)
 			var out bytes.Buffer
-			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), NewLineWriter(&out),
+			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), &out,
 				LineOptions{Mode: consumer.Node, Batch: len(arrivals),
 					Output: consumer.Output{Representation: event.RepresentationEmbedding}})
 			expect.OK(t, err)

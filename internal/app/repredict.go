@@ -1,9 +1,11 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -21,8 +23,8 @@ import (
 type RepredictOptions struct {
 	From, To time.Time // of the records' timestamps; a zero To: the end that the topic has when reading begins
 	Version  string    // in Redis; empty: the one that CURRENT names, or the pinned artifact of the settings
-	Topic    string    // of the predictions; empty: Out, which it closes
-	Out      PredictionWriter
+	Topic    string    // of the predictions; empty: Out, as JSON lines
+	Out      io.Writer
 	// Rejected is told of each record that cannot be predicted: no dead letter is published.
 	Rejected func(d *event.DeadLetter)
 	// Progress is called with the work in hand, the number of records that are done, and their total.
@@ -136,7 +138,8 @@ func (o *RepredictOptions) deliverer(cfg config.Consumer, out event.Codec, wait 
 	c *Counts) (consumer.Deliverer, func() error, error) {
 	rejected := func(_ int64, d *event.DeadLetter) { o.Rejected(d) }
 	if o.Topic == "" {
-		return &fileDeliverer{out: o.Out, rejected: rejected, counts: c}, o.Out.Close, nil
+		lines := bufio.NewWriter(o.Out)
+		return &fileDeliverer{w: lines, rejected: rejected, counts: c}, lines.Flush, nil
 	}
 	cfg.Kafka.Topics.Predictions = o.Topic
 	client, err := ConnectKafka(cfg.Kafka.Brokers, o.Topic)

@@ -24,7 +24,7 @@ import (
 func again(t *testing.T, cfg config.Consumer, o RepredictOptions) ([]event.Prediction, Counts) {
 	t.Helper()
 	var out bytes.Buffer
-	o.Out = NewLineWriter(&out)
+	o.Out = &out
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}

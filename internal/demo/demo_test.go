@@ -196,7 +196,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 	}
 	versions, err := app.Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
-	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, app.NewLineWriter(&predictions),
+	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, &predictions,
 		app.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
 	if err != nil || rejected != 0 || predicted != len(d.Test) {
 		t.Fatalf("%d predicted, %d rejected, %v", predicted, rejected, err)

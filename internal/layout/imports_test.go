@@ -167,7 +167,6 @@ var only = []struct {
 		"event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
 		"mapping", "schema", "serving", "trainer", "trainer/features", "trainer/sample"}},
-	{"internal/batchfile", []string{"dataset/csv", "dataset/parquet", "dataset/table", "event", "event/json", "schema"}},
 	{"internal/replay", []string{"dataset", "event", "event/json", "graph", "infer/target", "schema", "kafka",
 		"kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
@@ -217,9 +216,8 @@ var users = []struct {
 	{"internal/page", []string{"internal/app"}},
 	// it brings a second Kafka client, which only compares
 	{"internal/bench", []string{"cmd/rivulet"}},
-	{"internal/batchfile", []string{"cmd/rivulet"}},
 	// it brings a large library
-	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge", "internal/batchfile"}},
+	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}},
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh"}},
 	{"lab/…", []string{"cmd/trainer", "lab/…"}},      // a laboratory: it reads the trainer, and no other room knows it
 	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect

@@ -112,8 +112,8 @@ class ArtifactModel:
     def predict(self, frame: pd.DataFrame, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return a prediction for each row, with the columns of `Predictions.to_frame`.
 
-        The table is one that `rivulet predict --in` reads: id, edges, weights, incoming, time, and features as
-        one column of lists or as columns of their own.
+        The table has the columns id, edges, weights, incoming, time, and features as one column of lists or as
+        columns of their own.
         """
         given = arrivals(self.predictor.artifact, frame)
         task = self.predictor.artifact.task
