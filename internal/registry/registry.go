@@ -19,13 +19,14 @@ import (
 
 // Options say where the registry is and how to log in.
 type Options struct {
-	// URLs are the addresses of the registry, http or https; the next is tried where one cannot be reached.
+	// URLs are the addresses of the registry, http or https. The next is tried where one cannot be reached, and where one
+	// does not have a schema: a follower may not have read it yet.
 	URLs []string
 	// TLS is for https; nil means the system's certificate authorities.
 	TLS *tls.Config
 	// Login gives the name and the password for each request; nil: there is no login.
 	Login Login
-	// Timeout bounds the requests for one schema; 0 means 5 s.
+	// Timeout bounds the requests for one schema to one address; 0 means 5 s.
 	Timeout time.Duration
 	// Now is the clock by which answers are forgotten; nil means the machine's.
 	Now func() time.Time
@@ -44,9 +45,19 @@ const (
 	maxBad    = 4096        // bad ids that are remembered, at least
 )
 
+// A schema that was registered a moment ago may be missing everywhere for a moment. An id that no address has is asked
+// for again, a pause after the last time, until it was missing so many times; meanwhile its records wait. Random ids
+// cannot hold up a stream for long: only so many ids a minute are waited for, the others are bad at once.
+const (
+	missingPause = time.Second
+	missingTimes = 4
+	maxPatient   = 4
+)
+
 // Registry knows the schemas that have been asked for. Many goroutines may use it.
 type Registry struct {
-	client  *sr.Client
+	client  *sr.Client   // of all addresses
+	each    []*sr.Client // of one address
 	timeout time.Duration
 	now     func() time.Time
 	turns   chan struct{}
@@ -55,6 +66,14 @@ type Registry struct {
 	good map[form.SchemaID]form.Written
 	// bad ids; late has the newer ones: when it is full it becomes early.
 	late, early map[form.SchemaID]bad
+	// missing ids, which are asked for again, at most maxPatient; the time of the first ends the minute.
+	missing map[form.SchemaID]missing
+}
+
+// missing is how often an id was not there, and when first and last.
+type missing struct {
+	times       int
+	first, last time.Time
 }
 
 // bad is an id whose records cannot be read.
@@ -71,7 +90,7 @@ func New(o Options) (*Registry, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = o.TLS
-	opts := []sr.ClientOpt{sr.URLs(o.URLs...), sr.UserAgent("rivulet"), sr.HTTPClient(&http.Client{
+	opts := []sr.ClientOpt{sr.UserAgent("rivulet"), sr.HTTPClient(&http.Client{
 		Transport: bounded{transport}, Timeout: o.Timeout,
 		// A login goes to no other address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -83,12 +102,21 @@ func New(o Options) (*Registry, error) {
 			return err
 		}))
 	}
-	client, err := sr.NewClient(opts...)
+	client, err := sr.NewClient(append(opts, sr.URLs(o.URLs...))...)
 	if err != nil {
 		return nil, err
 	}
-	return &Registry{client: client, timeout: o.Timeout, now: o.Now, turns: make(chan struct{}, atOnce),
-		good: map[form.SchemaID]form.Written{}, late: map[form.SchemaID]bad{}, early: map[form.SchemaID]bad{}}, nil
+	r := &Registry{client: client, timeout: o.Timeout, now: o.Now, turns: make(chan struct{}, atOnce),
+		good: map[form.SchemaID]form.Written{}, late: map[form.SchemaID]bad{}, early: map[form.SchemaID]bad{},
+		missing: map[form.SchemaID]missing{}}
+	for _, url := range o.URLs {
+		one, err := sr.NewClient(append(opts, sr.URLs(url))...)
+		if err != nil {
+			return nil, err
+		}
+		r.each = append(r.each, one)
+	}
+	return r, nil
 }
 
 // bounded refuses answers that are too long.
@@ -167,13 +195,20 @@ func (r *Registry) LearnSchema(ctx context.Context, id form.SchemaID) error {
 	if r.known(id) { // somebody else has asked
 		return nil
 	}
+	if err := r.askedAMomentAgo(id); err != nil {
+		return err
+	}
 	written, err := r.ask(ctx, id)
+	var lacking notThere
 	var why *event.FieldError
 	switch {
 	case err == nil:
 		r.mu.Lock()
 		r.good[id] = written
+		delete(r.missing, id)
 		r.mu.Unlock()
+	case errors.As(err, &lacking):
+		return r.await(id, lacking.FieldError)
 	case errors.As(err, &why):
 		r.remember(id, why)
 	default:
@@ -182,9 +217,57 @@ func (r *Registry) LearnSchema(ctx context.Context, id form.SchemaID) error {
 	return nil
 }
 
+// askedAMomentAgo returns an error while it is too early to ask again for an id that was missing.
+func (r *Registry) askedAMomentAgo(id form.SchemaID) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	m, is := r.missing[id]
+	if is && r.now().Before(m.last.Add(missingPause)) {
+		return m.notYet(id)
+	}
+	return nil
+}
+
+func (m missing) notYet(id form.SchemaID) error {
+	return fmt.Errorf("no address of the registry has schema %v (asked %d of %d times, %v apart)", id, m.times,
+		missingTimes, missingPause)
+}
+
+// await counts that an id was missing. It returns nil once that is the answer, and an error while the id is to be asked
+// for again.
+func (r *Registry) await(id form.SchemaID, why *event.FieldError) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	m, is := r.missing[id]
+	if !is {
+		for old, o := range r.missing {
+			if !now.Before(o.first.Add(forget)) {
+				delete(r.missing, old)
+			}
+		}
+		if len(r.missing) >= maxPatient {
+			r.rememberLocked(id, why)
+			return nil
+		}
+		m.first = now
+	}
+	m.times, m.last = m.times+1, now
+	r.missing[id] = m
+	if m.times >= missingTimes {
+		r.rememberLocked(id, why)
+		return nil
+	}
+	return m.notYet(id)
+}
+
 func (r *Registry) remember(id form.SchemaID, why *event.FieldError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.rememberLocked(id, why)
+}
+
+func (r *Registry) rememberLocked(id form.SchemaID, why *event.FieldError) {
 	if len(r.late) >= maxBad {
 		r.early, r.late = r.late, map[form.SchemaID]bad{}
 	}
@@ -210,26 +293,55 @@ func (r *Registry) ask(ctx context.Context, id form.SchemaID) (form.Written, err
 		Detail: fmt.Sprintf("schema %v cannot be read: %v", id, err)}
 }
 
-// fetch requests a schema and the schemas that it names.
+// notThere is the answer of an address that lacks a schema, or one that the schema names.
+type notThere struct{ *event.FieldError }
+
+// Unwrap returns what is missing.
+func (n notThere) Unwrap() error { return n.FieldError }
+
+// fetch requests a schema and the schemas that it names, from the first address that has all of them. An address that
+// lacks one counts only if no other has it.
 func (r *Registry) fetch(ctx context.Context, id form.SchemaID) (s sr.Schema, all []reference, err error) {
+	var lacking, failed error
+	for _, client := range r.each {
+		s, all, err = r.fetchFrom(ctx, client, id)
+		switch {
+		case err == nil:
+			return s, all, nil
+		case errors.As(err, new(notThere)):
+			lacking = err
+		case errors.As(err, new(*event.FieldError)):
+			return s, nil, err
+		default:
+			failed = err
+		}
+	}
+	return s, nil, cmp.Or(lacking, failed)
+}
+
+func (r *Registry) fetchFrom(ctx context.Context, client *sr.Client, id form.SchemaID) (s sr.Schema, all []reference,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	if s, err = r.schema(ctx, id); err != nil {
+	if s, err = schemaOf(ctx, client, id); err != nil {
 		if NoAnswer(err) {
 			return s, nil, err
 		}
-		return s, nil, unknown(id)
+		return s, nil, notThere{unknown(id)}
 	}
-	all, err = r.references(ctx, s.References, len(s.Schema))
+	if s.Schema == "" {
+		return s, nil, errors.New("the answer has no schema: no registry answers so")
+	}
+	all, err = references(ctx, client, s.References, len(s.Schema))
 	return s, all, err
 }
 
-// schema asks for a schema by its number or by its GUID, which registries have since Confluent Platform 8.
-func (r *Registry) schema(ctx context.Context, id form.SchemaID) (sr.Schema, error) {
+// schemaOf asks for a schema by its number or by its GUID, which registries have since Confluent Platform 8.
+func schemaOf(ctx context.Context, client *sr.Client, id form.SchemaID) (sr.Schema, error) {
 	if id.GUID == [16]byte{} {
-		return r.client.SchemaByID(ctx, int(id.Number))
+		return client.SchemaByID(ctx, int(id.Number))
 	}
-	s, err := r.client.SchemaByGUID(ctx, id.String())
+	s, err := client.SchemaByGUID(ctx, id.String())
 	return s.Schema, err
 }
 
@@ -240,7 +352,7 @@ type reference struct{ name, text string }
 const maxReferences = 100
 
 // references looks up the schemas that one of some bytes names, each after the schemas that it names itself.
-func (r *Registry) references(ctx context.Context, of []sr.SchemaReference, bytes int) ([]reference, error) {
+func references(ctx context.Context, client *sr.Client, of []sr.SchemaReference, bytes int) ([]reference, error) {
 	var found []reference
 	seen := map[string]bool{}
 	var follow func(list []sr.SchemaReference) error
@@ -253,13 +365,17 @@ func (r *Registry) references(ctx context.Context, of []sr.SchemaReference, byte
 				return &event.FieldError{Reason: event.ReasonUnparsable,
 					Detail: fmt.Sprintf("the schema needs more than %d others", maxReferences)}
 			}
-			s, err := r.client.SchemaByVersion(ctx, ref.Subject, ref.Version)
+			s, err := client.SchemaByVersion(ctx, ref.Subject, ref.Version)
 			if err != nil {
 				if NoAnswer(err) {
 					return err
 				}
-				return &event.FieldError{Reason: event.ReasonUnparsable,
-					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version, ref.Subject)}
+				return notThere{&event.FieldError{Reason: event.ReasonUnparsable,
+					Detail: fmt.Sprintf("the registry has not version %d of %.80q, which a schema names", ref.Version, ref.Subject)}}
+			}
+			if s.Schema.Schema == "" {
+				return fmt.Errorf("the answer for version %d of %.80q has no schema: no registry answers so", ref.Version,
+					ref.Subject)
 			}
 			if bytes += len(s.Schema.Schema); bytes > maxAnswer {
 				return &event.FieldError{Reason: event.ReasonUnparsable,
@@ -289,10 +405,8 @@ func NoAnswer(err error) bool {
 		return true
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusProxyAuthRequired:
 		return true
-	case code == http.StatusNotFound: // a proxy's page is no answer of the registry
-		return answer.ErrorCode == 0
 	}
-	return false
+	return answer.ErrorCode == 0 // a proxy's page is no answer of the registry
 }
 
 // Ping asks the registry for the names of its subjects.

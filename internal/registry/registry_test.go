@@ -162,19 +162,28 @@ func TestASchemaOfTooMuchText(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(read(t, r, register(t, server, "large-value", s), []byte{0})), "more than")
 }
 
-// An id without a schema is remembered for a minute, and of many ids not all.
+// An id that no address has is asked for missingTimes times, a pause apart, while its records wait. Then it is bad for a
+// minute, and of many bad ids not all are remembered.
 func TestUnknownIDs(t *testing.T) {
 	at := time.Unix(0, 0)
 	_, r, asked := fake(t, Options{Now: func() time.Time { return at }})
+	for try := range int64(missingTimes - 1) {
+		for range 2 { // the second is too early
+			if err := r.LearnSchema(t.Context(), numbered(99)); err == nil || asked.Load() != try+1 {
+				t.Fatalf("%v, asked %d times, want an error and %d", err, asked.Load(), try+1)
+			}
+		}
+		at = at.Add(missingPause)
+	}
 	for range 3 {
 		expect.Error(t, expect.ErrorOf(read(t, r, 99, []byte{0})), "no schema 99")
 	}
-	if asked.Load() != 1 {
-		t.Errorf("asked %d times, want once", asked.Load())
+	if asked.Load() != missingTimes {
+		t.Errorf("asked %d times, want %d", asked.Load(), missingTimes)
 	}
 	at = at.Add(forget)
-	if _, err := read(t, r, 99, []byte{0}); err == nil || asked.Load() != 2 {
-		t.Errorf("%v, asked %d times after a minute, want twice", err, asked.Load())
+	if _, err := read(t, r, 99, []byte{0}); err == nil || asked.Load() != missingTimes+1 {
+		t.Errorf("%v, asked %d times after a minute, want once more", err, asked.Load())
 	}
 	for id := range uint32(3 * maxBad) {
 		r.remember(form.SchemaID{Number: 1000 + id}, unknown(form.SchemaID{Number: id}))
@@ -185,6 +194,80 @@ func TestUnknownIDs(t *testing.T) {
 	var fault *event.FieldError
 	if _, err := r.Schema(numbered(99)); !errors.As(err, &fault) || fault.Reason != event.ReasonUnparsable {
 		t.Errorf("a forgotten id: %v", err)
+	}
+}
+
+// Random ids hold up a stream for maxPatient of them a minute: the next ones are bad at once.
+func TestManyUnknownIDs(t *testing.T) {
+	at := time.Unix(0, 0)
+	_, r, _ := fake(t, Options{Now: func() time.Time { return at }})
+	waits := func(id int) bool { return r.LearnSchema(t.Context(), numbered(id)) != nil }
+	for id := range maxPatient {
+		if !waits(id) {
+			t.Errorf("id %d is bad at once", id)
+		}
+	}
+	if waits(100) {
+		t.Errorf("the id after %d others is waited for", maxPatient)
+	}
+	at = at.Add(forget)
+	if !waits(101) || len(r.missing) > maxPatient {
+		t.Errorf("a minute later an id is bad at once; %d are remembered as missing", len(r.missing))
+	}
+}
+
+// A follower that has not read a new schema yet answers 404: the other address has it. If none has it, it may have it a
+// moment later.
+func TestARegistryThatLags(t *testing.T) {
+	late, ahead := srfake.New(), srfake.New()
+	t.Cleanup(late.Close)
+	t.Cleanup(ahead.Close)
+	at := time.Unix(0, 0)
+	r, err := New(Options{URLs: []string{late.URL(), ahead.URL()}, Now: func() time.Time { return at }})
+	expect.OK(t, err)
+	both := register(t, late, "old-value", sr.Schema{Schema: event.ArrivalAvro})
+	register(t, ahead, "old-value", sr.Schema{Schema: event.ArrivalAvro})
+	id := register(t, ahead, "arrivals-value", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON})
+	inJSON, _ := json.Codec{}.AppendArrival(nil, &arrival)
+	got, err := read(t, r, id, inJSON)
+	same(t, got, err)
+	if id == both {
+		t.Fatal("the first address has the id, too")
+	}
+
+	next := id + 1
+	if err := r.LearnSchema(t.Context(), numbered(next)); err == nil {
+		t.Fatal("an id that no address has is bad at once")
+	}
+	at = at.Add(missingPause)
+	if later := register(t, ahead, "later-value", sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON}); later != next {
+		t.Fatalf("the id is %d, want %d", later, next)
+	}
+	got, err = read(t, r, next, inJSON)
+	same(t, got, err)
+	if len(r.missing) > 0 {
+		t.Errorf("%d ids are missing after they were found", len(r.missing))
+	}
+
+	late.Close() // an address that is away is no reason to wait for an id that the other one lacks
+	for range missingTimes - 1 {
+		if err := r.LearnSchema(t.Context(), numbered(500)); err == nil {
+			t.Fatal("an id is bad before it was asked for often enough")
+		}
+		at = at.Add(missingPause)
+	}
+	expect.Error(t, expect.ErrorOf(read(t, r, 500, []byte{0})), "no schema 500")
+}
+
+// A schema may import a file that has the name under which the compiler would look for the schema itself.
+func TestAReferenceNamedAsTheSchema(t *testing.T) {
+	for _, name := range []string{"money.proto", "schema.proto", "main/schema.proto"} {
+		text := `syntax = "proto3"; import "` + name + `"; message Row { string id = 1; repeated float features = 2; }`
+		written, err := parseProtobuf(t.Context(), text, []reference{{name, `syntax = "proto3"; message Money {}`}})
+		expect.OK(t, err)
+		var a event.Arrival
+		expect.OK(t, written.DecodeArrival([]byte{0, 0x0a, 2, 'n', '1', 0x12, 4, 0, 0, 0x80, 0x3f}, &a))
+		expect.Same(t, "n1", a.ID, "the id beside %s", name)
 	}
 }
 
@@ -204,8 +287,15 @@ func TestAnOutageIsNoAnswer(t *testing.T) {
 		"429":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
 		"401":           func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
 		"a proxy's 404": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-		"a time-out":    func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"no JSON":       func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"a proxy's 400": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) },
+		"null":          func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("null")) },
+		"no schema":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"status":"up"}`)) },
+		"a gateway's JSON": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(404)
+			_, _ = w.Write([]byte(`{"message":"no route"}`))
+		},
+		"a time-out": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
 		"a longer answer": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(bytes.Repeat([]byte(" "), maxAnswer+1))
 		},

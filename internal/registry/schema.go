@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bufbuild/protocompile"
 	"github.com/twmb/franz-go/pkg/sr"
@@ -45,17 +46,19 @@ func (plain) AppendJSON(dst, data []byte) ([]byte, error) { return append(dst, d
 // messages are the messages of a file of Protobuf.
 type messages struct{ file protoreflect.FileDescriptor }
 
-// mainFile is the name under which a schema is compiled.
-const mainFile = "schema.proto"
-
 func parseProtobuf(ctx context.Context, text string, references []reference) (form.Written, error) {
-	files := map[string]string{mainFile: text}
+	files := map[string]string{}
 	for _, r := range references {
 		files[r.name] = r.text
 	}
+	main := "schema.proto"
+	for slices.ContainsFunc(references, func(r reference) bool { return r.name == main }) {
+		main = "main/" + main // a file that the schema imports has that name
+	}
+	files[main] = text
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
 		Accessor: protocompile.SourceAccessorFromMap(files)}), MaxParallelism: 1}
-	compiled, err := compiler.Compile(ctx, mainFile)
+	compiled, err := compiler.Compile(ctx, main)
 	if err != nil {
 		return nil, err
 	}
