@@ -207,7 +207,7 @@ type Debug struct {
 
 // Traces sets where spans of batches go.
 type Traces struct {
-	Endpoint string  `key:"endpoint" default:"" check:"endpoint" usage:"address of an OpenTelemetry collector, such as http://localhost:4318, to which a span of each traced batch and its stages is sent (OTLP over HTTP, path /v1/traces); OTEL_EXPORTER_OTLP_HEADERS has further headers, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say who sends" zero:"no spans, and predictions carry no trace context"`
+	Endpoint string  `key:"endpoint" default:"" check:"endpoint" usage:"address of an OpenTelemetry collector, such as http://localhost:4318, to which a span of each traced batch and its stages is sent (OTLP over HTTP; the path /v1/traces is added unless it is there); OTEL_EXPORTER_OTLP_HEADERS has further headers, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say who sends" zero:"no spans, and predictions carry no trace context"`
 	Share    float64 `key:"share" default:"0" unit:"share" check:"share" usage:"share of the batches that are traced though none of their arrivals is" zero:"only batches with an arrival whose traceparent says that it is sampled"`
 }
 

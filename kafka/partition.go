@@ -22,7 +22,7 @@ type lane struct {
 
 // forKey returns the partition that the Java client's default partitioner gives a key.
 func (l *lane) forKey(key []byte) TopicPartition {
-	if len(key) == 0 {
+	if key == nil { // an empty key has a hash
 		return TopicPartition{Topic: l.topic, Partition: l.keyless}
 	}
 	return TopicPartition{Topic: l.topic,

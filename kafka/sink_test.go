@@ -346,7 +346,7 @@ func TestPartitionsAreThoseOfTheJavaClient(t *testing.T) {
 	for i := range l.ids {
 		l.ids[i] = i
 	}
-	for key, hash := range map[string]int32{"21": -973932308, "foobar": -790332482, "a-little-bit-long-string": -985981536,
+	for key, hash := range map[string]int32{"": 275646681, "21": -973932308, "foobar": -790332482, "a-little-bit-long-string": -985981536,
 		"a-little-bit-longer-string": -1486304829, "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971} {
 		if got, want := l.forKey([]byte(key)).Partition, int(hash&0x7fffffff)%1000; got != want {
 			t.Errorf("%q goes to partition %d, want %d", key, got, want)

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -52,12 +54,32 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
+	address, err := addressOf(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
 	t := &Tracer{share: o.Share, provider: sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(&exporter{address: o.Endpoint + "/v1/traces", headers: headers}),
+		sdktrace.WithBatcher(&exporter{address: address, headers: headers}),
 		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.AlwaysSample()))}
 	t.tracer = t.provider.Tracer("rivulet/consumer")
 	return t, nil
 }
+
+// addressOf returns the address that spans are sent to: OTLP's path behind the endpoint, unless it ends with it already.
+func addressOf(endpoint string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", fmt.Errorf("traces: %w", err)
+	}
+	if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), tracesPath) {
+		u = u.JoinPath(tracesPath)
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	return u.String(), nil
+}
+
+// tracesPath is where a receiver of OTLP over HTTP takes spans.
+const tracesPath = "/v1/traces"
 
 // Close sends the spans that are left, for at most some time, also after ctx has ended.
 func (t *Tracer) Close(ctx context.Context, limit time.Duration) error {

@@ -23,6 +23,24 @@ const (
 	unsampled = "00-1af7651916cd43dd8448eb211c80319c-c7ad6b7169203331-00"
 )
 
+// Collectors are named in the forms of OTEL_EXPORTER_OTLP_ENDPOINT and of OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
+func TestAddressOfACollector(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"http://c:4318":                "http://c:4318/v1/traces",
+		"http://c:4318/":               "http://c:4318/v1/traces",
+		"http://c:4318/v1/traces":      "http://c:4318/v1/traces",
+		"http://c:4318/v1/traces/":     "http://c:4318/v1/traces",
+		"https://c/otlp":               "https://c/otlp/v1/traces",
+		"https://c/otlp/v1/traces?a=b": "https://c/otlp/v1/traces?a=b",
+		"https://c/otlp/?key=a%2Fb":    "https://c/otlp/v1/traces?key=a%2Fb",
+		"https://c/tenant%2Fone/my":    "https://c/tenant%2Fone/my/v1/traces",
+	} {
+		got, err := addressOf(endpoint)
+		expect.OK(t, err)
+		expect.Same(t, want, got, "the address of %s", endpoint)
+	}
+}
+
 // collect observes batches and returns the spans that a collector received.
 func collect(t *testing.T, share float64, batches ...consumer.BatchStats) (all []*spans.Span) {
 	t.Helper()
