@@ -3,10 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,8 +30,9 @@ type tokenLogin struct {
 	scopes  []string
 	client  *http.Client
 
-	mu    sync.Mutex
-	token *oauth2.Token
+	mu       sync.Mutex
+	token    *oauth2.Token
+	accepted bool // a broker has taken a token
 }
 
 // tokenTimeout is how long an issuer may take.
@@ -78,6 +83,43 @@ func (l *tokenLogin) Credentials(ctx context.Context) (_, token string, err erro
 	case err != nil:
 		return "", "", fmt.Errorf("asking the issuer for a token: %w", err)
 	}
+	if got.Expiry.IsZero() { // the issuer does not say it: RFC 6749 only recommends that
+		got.Expiry = expiry(got.AccessToken)
+	}
 	l.token = got
 	return "", got.AccessToken, nil
+}
+
+// expiry returns when a token says that it expires, if it is a JWT; else the zero time, which is never.
+func expiry(token string) time.Time {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Exp float64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(text, &claims) != nil || claims.Exp <= 0 || claims.Exp > math.MaxInt32*100 {
+		return time.Time{}
+	}
+	return time.Unix(int64(claims.Exp), 0)
+}
+
+// Accepted remembers that the issuer's tokens are of use.
+func (l *tokenLogin) Accepted(string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.accepted = true
+}
+
+// Refused forgets the token. Once a broker has taken one, the next one may be taken, too: this one has expired, or was
+// revoked, or its issuer has changed its keys. Before, the settings are wrong.
+func (l *tokenLogin) Refused(token string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.token != nil && l.token.AccessToken == token {
+		l.token = nil
+	}
+	return l.accepted
 }

@@ -17,6 +17,7 @@ import (
 	"rivulet/config"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	kafkawire "rivulet/kafka/wire"
 	"rivulet/test/expect"
 )
 
@@ -24,7 +25,7 @@ import (
 type issuer struct {
 	*httptest.Server
 	asked  int
-	lives  int    // seconds of a token
+	lives  int    // seconds of a token, which the answer does not have where it is 0
 	word   string // the secret that it takes
 	status int    // of all answers, where not 0
 	token  string // in place of one that Kafka takes
@@ -48,7 +49,11 @@ func startIssuer(t *testing.T) *issuer {
 			now := time.Now().Unix()
 			token := part(`{"alg":"none"}`) + "." +
 				part(fmt.Sprintf(`{"sub":"admin","iat":%d,"exp":%d,"n":%d}`, now, now+3600, i.asked)) + "."
-			fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, cmp.Or(i.token, token), i.lives)
+			lives := ""
+			if i.lives > 0 {
+				lives = fmt.Sprintf(`,"expires_in":%d`, i.lives)
+			}
+			fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer"%s}`, cmp.Or(i.token, token), lives)
 		}
 	}))
 	t.Cleanup(i.Close)
@@ -98,6 +103,63 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	}
 	s.OAuth.CAFile = s.OAuth.ClientSecretFile
 	expect.Error(t, expect.ErrorOf(newLogin(s)), "kafka.sasl.oauth.ca_file", "no certificates")
+}
+
+// Without expires_in a token serves until the time of its claim exp; one without the claim serves until it is refused.
+func TestTokensWithoutALifetime(t *testing.T) {
+	i := startIssuer(t)
+	i.lives = 0
+	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	jwt := func(claims string) string { return part(`{"alg":"none"}`) + "." + part(claims) + "." }
+	for name, c := range map[string]struct {
+		token string
+		asked int // of two connections
+	}{
+		"expires soon":  {jwt(fmt.Sprintf(`{"exp":%d}`, time.Now().Unix()+5)), 2}, // it counts as expired 10 s before
+		"expires later": {jwt(fmt.Sprintf(`{"exp":%d.5}`, time.Now().Unix()+3600)), 1},
+		"no claim":      {jwt(`{"sub":"me"}`), 1},
+		"wrong claim":   {jwt(`{"exp":"soon"}`), 1},
+		"opaque":        {"opaque", 1},
+	} {
+		l, err := newLogin(i.settings(t))
+		expect.OK(t, err)
+		i.token, i.asked = c.token, 0
+		for range 2 {
+			_, _, err = l.Credentials(t.Context())
+			expect.OK(t, err)
+		}
+		expect.Same(t, c.asked, i.asked, "requests to the issuer for two connections: %s", name)
+	}
+}
+
+// A refused token is not used again. Until a token was taken once, a refusal is a mistake in the settings; afterwards it
+// is an outage.
+func TestRefusedTokens(t *testing.T) {
+	i := startIssuer(t)
+	l, err := newLogin(i.settings(t))
+	expect.OK(t, err)
+	tokens := l.(kafkawire.TokenLogin)
+	connect := func(answer string) error {
+		machine, _, err := kafkawire.Mechanism(l).Start(t.Context())
+		expect.OK(t, err)
+		_, _, err = machine.Next(t.Context(), []byte(answer))
+		return err
+	}
+	expect.OK(t, connect(`{"status":"invalid_token"}`)) // the broker says more after the client's last word
+	expect.OK(t, connect(""))
+	expect.Same(t, 2, i.asked, "requests to the issuer after a refusal")
+	expect.OK(t, connect(""))
+	expect.Same(t, 2, i.asked, "requests to the issuer while its token is taken")
+	err = connect(`{"status":"invalid_token"}`)
+	if err == nil || retry.Judge(err) != retry.Retriable {
+		t.Errorf("a refusal after tokens were taken: %v", err)
+	}
+	_, token, err := l.Credentials(t.Context())
+	expect.OK(t, err)
+	expect.Same(t, 3, i.asked, "requests to the issuer after a token that was taken is refused")
+	tokens.Refused("an older one")
+	_, same, _ := l.Credentials(t.Context())
+	expect.Same(t, token, same, "the token after an older one was refused")
 }
 
 // A real Kafka takes the issuer's tokens, and refuses another text for good.

@@ -28,6 +28,15 @@ type Login interface {
 	Credentials(ctx context.Context) (username, password string, err error)
 }
 
+// TokenLogin is a login by tokens that it can get anew. It is told what became of each.
+type TokenLogin interface {
+	Login
+	// Accepted says that a broker took a token.
+	Accepted(token string)
+	// Refused says that a broker did not take a token. It reports whether the next connection may have a better one.
+	Refused(token string) bool
+}
+
 // Mechanism returns a login as kafka-go asks for it.
 func Mechanism(l Login) sasl.Mechanism { return exchange{l} }
 
@@ -48,7 +57,8 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 	case Plain:
 		return plain.Mechanism{Username: username, Password: password}.Start(ctx)
 	case OAuthBearer:
-		return bearer{}, []byte("n,,\x01auth=Bearer " + password + "\x01\x01"), nil
+		tokens, _ := e.login.(TokenLogin)
+		return &bearer{tokens, password}, []byte("n,,\x01auth=Bearer " + password + "\x01\x01"), nil
 	case ScramSHA256:
 		algorithm = scram.SHA256
 	case ScramSHA512:
@@ -65,13 +75,22 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 }
 
 // bearer is a client's side of OAUTHBEARER (RFC 7628), which kafka-go lacks: the first message has the token.
-type bearer struct{}
+type bearer struct {
+	login TokenLogin // nil: it has one token
+	token string
+}
 
 // Next ends the exchange. A broker that refuses the token answers why, and fails the login after the client's last
-// word.
-func (bearer) Next(_ context.Context, answer []byte) (done bool, message []byte, err error) {
-	if len(answer) == 0 {
+// word. Where another token may be taken, the exchange ends with an error that asks for another connection.
+func (b *bearer) Next(_ context.Context, answer []byte) (done bool, message []byte, err error) {
+	switch {
+	case len(answer) == 0:
+		if b.login != nil {
+			b.login.Accepted(b.token)
+		}
 		return true, nil, nil
+	case b.login != nil && b.login.Refused(b.token):
+		return false, nil, fmt.Errorf("the broker refuses the token (%.200q); the next connection asks for a new one", answer)
 	}
 	return false, []byte{1}, nil
 }
