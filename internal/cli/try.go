@@ -55,7 +55,21 @@ func TryFile(name, file string) error {
 	if file == "" {
 		return nil
 	}
+	if err := tryFile(file); err != nil {
+		return fmt.Errorf("--%s cannot be written: %w", name, err)
+	}
+	return nil
+}
+
+func tryFile(file string) error {
 	_, before := os.Lstat(file)
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		// Opening a FIFO waits for a reader, and closing it again tells the reader that all has been written.
+		if info.Mode()&fs.ModeDevice != 0 { // such as /dev/null or a terminal
+			return nil
+		}
+		return fmt.Errorf("%s is no file that can be written to (%s)", file, info.Mode().Type())
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err == nil {
 		err = f.Close()
@@ -63,8 +77,5 @@ func TryFile(name, file string) error {
 	if err == nil && errors.Is(before, fs.ErrNotExist) {
 		err = os.Remove(file)
 	}
-	if err != nil {
-		return fmt.Errorf("--%s cannot be written: %w", name, err)
-	}
-	return nil
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rivulet/test/expect"
@@ -76,4 +77,12 @@ func TestTryFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// A FIFO is refused without being opened, which would wait for a reader.
+func TestTryFileRefusesFIFOs(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	expect.OK(t, syscall.Mkfifo(name, 0o600))
+	expect.Error(t, TryFile("csv", name), "--csv cannot be written", "no file that can be written to")
+	expect.OK(t, TryFile("csv", os.DevNull))
 }
