@@ -32,6 +32,12 @@ var checks = map[string]check{
 	"registries": func(v any) error { return checkRegistries(v.([]string)) },
 	"pointer":    optional(checkPointer),
 	"redis":      func(v any) error { return v.(RedisURL).check() },
+	"redis?": func(v any) error {
+		if v.(RedisURL) == "" {
+			return nil
+		}
+		return v.(RedisURL).check()
+	},
 }
 
 // upTo accepts numbers from 0 to a most.

@@ -29,7 +29,7 @@ func sources(t *testing.T, file string, environ []string, args ...string) Source
 
 func TestDefaults(t *testing.T) {
 	got := Default[Consumer]()
-	address := RedisAddress{URL: "redis://localhost:6379/0",
+	server := RedisServer{URL: "redis://localhost:6379/0", Prefix: "rivulet",
 		DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
 		PoolTimeout: 4 * time.Second,
 		Retry:       RedisRetry{3, 20 * time.Millisecond, 500 * time.Millisecond}}
@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 			TransactionTimeout: time.Minute,
 		},
 		Redis: Redis{
-			RedisServer:  RedisServer{RedisAddress: address, Prefix: "rivulet"},
+			RedisServer:  server,
 			PollInterval: time.Second, HeartbeatTTL: 30 * time.Second,
 			LookupTimeout: 2 * time.Second, Outage: "wait", Breaker: RedisBreaker{3, 5 * time.Second},
 		},
@@ -64,15 +64,14 @@ func TestDefaults(t *testing.T) {
 				Decimals:    "auto",
 				Placeholder: "__debezium_unavailable_value", Unavailable: "refuse"}, "dead_letter"}},
 		Repartition: Repartition{Ends: "both", Mapping: EdgeMapping{Preset: "none"}},
-		Features: Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, address},
-			Feast{JoinType: "string"}},
-		Registry:  Registry{Timeout: 5 * time.Second},
-		Output:    Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
-		HTTP:      HTTP{":9464", nil},
-		Swap:      Swap{0.2},
-		Candidate: Candidate{Mode: "off", Percent: 5, Load: 0.05},
-		Shutdown:  Shutdown{30 * time.Second},
-		Log:       Log{"info", "text"},
+		Features:    Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, ""}},
+		Registry:    Registry{Timeout: 5 * time.Second},
+		Output:      Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
+		HTTP:        HTTP{":9464", nil},
+		Swap:        Swap{0.2},
+		Candidate:   Candidate{Mode: "off", Percent: 5, Load: 0.05},
+		Shutdown:    Shutdown{30 * time.Second},
+		Log:         Log{"info", "text"},
 	}
 	expect.Same(t, want, got, "defaults")
 }
@@ -365,27 +364,6 @@ func TestProblemsOfAttach(t *testing.T) {
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
 	if err != nil || cfg.Attach.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20, 0}) {
 		t.Errorf("%+v, %v", cfg.Attach, err)
-	}
-}
-
-// Settings of Feast that could read no feature are refused before anything is connected to.
-func TestProblemsOfFeast(t *testing.T) {
-	for text, want := range map[string]string{
-		`project: p, join_key: k, features: ["v:a", "b"]`:              `features.feast.features is "b"`,
-		`project: p, join_key: k, features: [":a"]`:                    "must be view:feature",
-		`project: p, join_key: k, features: ["v:a", "v:b"]`:            "must be one feature",
-		`join_key: k, features: ["v:a"]`:                               "features.feast.project",
-		`project: p, join_key: k, features: ["v:a"], join_type: float`: "features.feast.join_type",
-		`project: p, join_key: k, features: ["v:a"]`:                   "",
-	} {
-		_, err := Load[Consumer](sources(t, "features: {from: feast, feast: {"+text+"}}", nil))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-	by := `features: {from: feast, format: json, feast: {project: p, join_key: k, features: ["v:a", "v:b"]}}`
-	if _, err := Load[Consumer](sources(t, by, nil)); err != nil {
-		t.Errorf("two features by name: %v", err)
 	}
 }
 

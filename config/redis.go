@@ -6,14 +6,8 @@ import (
 	"time"
 )
 
-// RedisServer sets the Redis to which versions are published and from which rows of M are read.
+// RedisServer sets the Redis to which versions are published and from which rows of M are read, and how it is reached.
 type RedisServer struct {
-	RedisAddress
-	Prefix string `key:"prefix" default:"rivulet" check:"prefix" usage:"beginning of all keys; installations that share a database take different ones"`
-}
-
-// RedisAddress sets how a Redis is reached.
-type RedisAddress struct {
 	URL          RedisURL      `key:"url" default:"redis://localhost:6379/0" check:"redis" usage:"redis://[user:password@]host:port/database, rediss:// for TLS, or unix:///socket?db=0; several hosts, as host:port,host:port, are nodes of a cluster or sentinels"`
 	Cluster      bool          `key:"cluster" default:"false" usage:"Redis is a cluster: the hosts of url are some of its nodes, the others are found through them; database 0"`
 	Sentinel     RedisSentinel `key:"sentinel"`
@@ -27,6 +21,7 @@ type RedisAddress struct {
 	PoolTimeout  time.Duration `key:"pool_timeout" default:"4s" min:"1ms" usage:"limit of waiting for a free connection"`
 	PoolSize     int           `key:"pool_size" default:"0" min:"0" max:"10000" unit:"connections" usage:"most connections to a node" zero:"ten for each CPU"`
 	Retry        RedisRetry    `key:"retry"`
+	Prefix       string        `key:"prefix" default:"rivulet" check:"prefix" usage:"beginning of all keys; installations that share a database take different ones"`
 }
 
 // RedisSentinel sets the master if Redis is watched by sentinels. The hosts of the URL are then sentinels,
@@ -80,12 +75,11 @@ func (r Redis) problems() (found problems) {
 	return found
 }
 
-func (r RedisAddress) problems() (found problems) {
+// urlProblems returns the problems of the URL with the settings beside it.
+func (r RedisServer) urlProblems() (found problems) {
 	_, more := r.URL.Split()
 	watched := r.Sentinel.Master != ""
 	switch {
-	case r.Cluster && watched:
-		found.add("sentinel.master", r.Sentinel.Master, "has no effect, because cluster is true")
 	case len(more) > 0 && !r.Cluster && !watched:
 		found.add("url", r.URL.String(),
 			"several hosts are nodes of a cluster or sentinels: set cluster or sentinel.master")
@@ -94,7 +88,14 @@ func (r RedisAddress) problems() (found problems) {
 	case r.Cluster && r.URL.database() != 0:
 		found.add("url", r.URL.String(), "a cluster has only database 0")
 	}
-	found.when(!watched && (r.Sentinel.Username != "" || r.Sentinel.Password != ""), "sentinel.master", "",
+	return found
+}
+
+func (r RedisServer) problems() problems {
+	found := r.urlProblems()
+	found.when(r.Cluster && r.Sentinel.Master != "", "sentinel.master", r.Sentinel.Master,
+		"has no effect, because cluster is true")
+	found.when(r.Sentinel.Master == "" && (r.Sentinel.Username != "" || r.Sentinel.Password != ""), "sentinel.master", "",
 		"must not be empty if sentinel.username or sentinel.password is set")
 	found.when(r.Retry.MaxBackoff < r.Retry.MinBackoff, "retry.max_backoff", r.Retry.MaxBackoff.String(),
 		fmt.Sprintf("less than min_backoff, %s", r.Retry.MinBackoff))
@@ -105,7 +106,7 @@ func (r RedisAddress) problems() (found problems) {
 	return append(append(found, r.loginProblems()...), tlsProblems("tls.", r.TLS, noTLS)...)
 }
 
-func (r RedisAddress) loginProblems() (found problems) {
+func (r RedisServer) loginProblems() (found problems) {
 	username, word := r.URL.Login()
 	password := word != ""
 	found.when(r.Username != "" && username != "", "username", r.Username, "is set, and url has a user too")

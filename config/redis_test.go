@@ -69,3 +69,60 @@ func TestRulesOfRedis(t *testing.T) {
 		t.Errorf("got %v, want a problem that shows no password", err)
 	}
 }
+
+// features.url is another Redis beside that of redis.url: a login in it takes the place of the settings' login, which
+// holds for both otherwise, and it must suit redis.cluster and redis.sentinel.
+func TestTheRedisOfFeatures(t *testing.T) {
+	main := RedisServer{URL: "redis://own:hidden@m:6379/2", Username: "", PasswordFile: "word.txt", Prefix: "p"}
+	both := RedisServer{URL: "redis://m:6379", Username: "reader", Password: "word"}
+	for _, c := range []struct {
+		url                string
+		of                 RedisServer
+		username, password string
+		file               string
+	}{
+		{"", both, "reader", "word", ""},
+		{"redis://f:6379/1", both, "reader", "word", ""},
+		{"redis://f:6379/1", main, "", "", "word.txt"},
+		{"redis://other@f:6379", both, "", "word", ""}, // other, with the password of the settings
+		{"redis://other:its@f:6379", both, "", "", ""},
+		{"redis://:its@f:6379", main, "", "", ""},
+	} {
+		got := FeatureServer{URL: RedisURL(c.url)}.Server(c.of)
+		url := c.of.URL
+		if c.url != "" {
+			url = RedisURL(c.url)
+		}
+		if got.URL.Reveal() != url.Reveal() || got.Username != c.username || got.Password.Reveal() != c.password ||
+			got.PasswordFile != c.file || got.Prefix != c.of.Prefix {
+			t.Errorf("%s: %+v as %q, %q, %q", c.url, got, got.Username, got.Password.Reveal(), got.PasswordFile)
+		}
+	}
+	for text, want := range map[string]string{
+		"features: {url: 'redis://f:6379/1'}":                                 "",
+		"redis: {cluster: true}\nfeatures: {url: 'redis://f:6379/1'}":         "a cluster has only database 0",
+		"features: {url: 'redis://f:6379,g:6379'}":                            "set cluster or sentinel.master",
+		"redis: {cluster: true}\nfeatures: {url: 'redis://f:6379,g:6379'}":    "",
+		"redis: {sentinel: {master: m}}\nfeatures: {url: 'unix:///s?db=0'}":   "a socket is neither",
+		"features: {url: 'http://f'}":                                         "want a URL that begins with",
+		"redis: {password_file: a}\nfeatures: {url: 'redis://u:word@f:6379'}": "",
+	} {
+		for name, load := range map[string]func(Sources) error{
+			"consumer": func(s Sources) error { return expect.ErrorOf(Load[Consumer](s)) },
+			"serve":    func(s Sources) error { return expect.ErrorOf(Load[Serve](s)) },
+			"page":     func(s Sources) error { return expect.ErrorOf(Load[Page](s)) },
+			"refresh":  func(s Sources) error { return expect.ErrorOf(Load[Refresh](s)) },
+			"lines":    func(s Sources) error { return expect.ErrorOf(Load[Lines](s)) },
+			"put":      func(s Sources) error { return expect.ErrorOf(Load[Put](s)) },
+		} {
+			err := load(sources(t, text, nil))
+			switch {
+			case want == "" && err != nil:
+				t.Errorf("%s: %s: %v", name, text, err)
+			case want != "":
+				expect.Error(t, err, "features.url", "%s: %s", name, text)
+				expect.Error(t, err, want, "%s: %s", name, text)
+			}
+		}
+	}
+}

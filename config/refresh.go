@@ -13,7 +13,9 @@ type Refresh struct {
 	Stream
 }
 
-func (r Refresh) problems() problems { return registryProblems(r.Input, r.Registry) }
+func (r Refresh) problems() problems {
+	return append(registryProblems(r.Input, r.Registry), featureProblems(r.Features.FeatureServer, r.Redis)...)
+}
 
 // Cluster is the configuration of Kafka for a reader of topics.
 type Cluster struct {
@@ -28,16 +30,22 @@ type Bench struct {
 
 // Lines is the configuration of a reader of arrivals as JSON lines: the consumers' rules for them.
 type Lines struct {
-	Limits   Limits   `key:"limits"`
-	Input    Reading  `key:"input"`
-	Features Features `key:"features"`
+	Limits   Limits      `key:"limits"`
+	Input    Reading     `key:"input"`
+	Redis    RedisServer `key:"redis"` // for features by id
+	Features Features    `key:"features"`
 
 	Stream
 }
 
+func (l Lines) problems() problems { return featureProblems(l.Features.FeatureServer, l.Redis) }
+
 // Put is the configuration of a writer of features by id.
 type Put struct {
+	Redis    RedisServer   `key:"redis"`
 	Features FeatureServer `key:"features"`
 
 	Stream
 }
+
+func (p Put) problems() problems { return featureProblems(p.Features, p.Redis) }

@@ -28,7 +28,8 @@ type Serve struct {
 }
 
 func (s Serve) problems() problems {
-	found := append(attachProblems(s.Attach, s.Choice, s.Redis), cacheProblems(s.Cache, s.Choice)...)
+	found := append(attachProblems(s.Attach, s.Choice, s.Redis), append(cacheProblems(s.Cache, s.Choice),
+		featureProblems(s.Features.FeatureServer, s.Redis.RedisServer)...)...)
 	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
 		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or "+
 			"--batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")

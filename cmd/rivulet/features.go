@@ -36,13 +36,13 @@ func putCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put --data DIR",
 		Short: "Write the features of a data set's nodes to Redis, where consumers with features.from: redis look them up",
-		Long: "put writes the features of nodes of a data set to the Redis of features.redis, under features.prefix and\n" +
+		Long: "put writes the features of nodes of a data set to the Redis of features.url, under features.prefix and\n" +
 			"the node's id, in the form that features.format says (event/README.md, Features by id): float32, the\n" +
 			"values of all positions, or json, features by name where the tables have named columns. To have named\n" +
 			"columns in positions, give the artifact whose schema makes them.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet generate --preset small --out out/data\n" +
-			"  rivulet features put --data out/data --features.redis.url redis://localhost:6379/1\n" +
+			"  rivulet features put --data out/data --features.url redis://localhost:6379/1\n" +
 			"  rivulet replay --data out/data --without-features",
 	}
 	flags := cmd.Flags()
@@ -72,7 +72,7 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = app.WithFeatures(cfg.Features, func(s *featurestore.Store) error { return p.put(cmd, s, chosen) })
+		err = app.WithFeatures(cfg.Features, cfg.Redis, func(s *featurestore.Store) error { return p.put(cmd, s, chosen) })
 		fmt.Fprintf(cmd.ErrOrStderr(), "features of %d nodes are written, as %s, under %sID\n", p.written, p.form,
 			cfg.Features.Prefix)
 		return err

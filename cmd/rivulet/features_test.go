@@ -56,7 +56,7 @@ func TestFeaturesPut(t *testing.T) {
 	}
 	for _, c := range []struct{ data, format, more string }{{graph, "float32", ""}, {graph, "json", ""},
 		{tables, "json", ""}, {tables, "float32", "--artifact=" + model}} {
-		redis := "--features.redis.url=redis://" + miniredis.RunT(t).Addr()
+		redis := "--features.url=redis://" + miniredis.RunT(t).Addr()
 		args := []string{"features", "put", "--data", c.data, "--features.format", c.format, "--nodes", "test", redis}
 		if c.more != "" {
 			args = append(args, c.more)
@@ -68,13 +68,13 @@ func TestFeaturesPut(t *testing.T) {
 			t.Errorf("%+v: other predictions than of whole lines\n%.300s\n%.300s", c, got, want)
 		}
 	}
-	redis := "--features.redis.url=redis://" + miniredis.RunT(t).Addr()
+	redis := "--features.url=redis://" + miniredis.RunT(t).Addr()
 	for text, args := range map[string][]string{
 		"--features.format json": {"--data", tables, redis},
 		"want all, test":         {"--data", graph, "--nodes", "none", redis},
 		"--ttl is -1s":           {"--data", graph, "--ttl=-1s", redis},
-		"writing the features": {"--data", graph, "--features.redis.url=redis://127.0.0.1:1",
-			"--features.redis.retry.attempts=0"},
+		"writing the features": {"--data", graph, "--features.url=redis://127.0.0.1:1",
+			"--redis.retry.attempts=0"},
 	} {
 		expect.Error(t, expect.ErrorOf(harness.Execute(root(), append([]string{"features", "put"}, args...)...)),
 			text, "%q", args)

@@ -61,6 +61,6 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	if versions, err = app.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
 		return nil, o, nil, err
 	}
-	o.Features, end, err = app.Features(lines.Features, lines.Limits)
+	o.Features, end, err = app.Features(lines.Features, lines.Redis, lines.Limits)
 	return versions, o, end, err
 }

@@ -160,7 +160,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		store, end, err := app.Features(cfg.Features, cfg.Limits)
+		store, end, err := app.Features(cfg.Features, cfg.Redis, cfg.Limits)
 		if err != nil {
 			return err
 		}

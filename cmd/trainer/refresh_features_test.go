@@ -30,7 +30,7 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 		"--nodes 20 --own never --costs=false"
 	want, err := runRefresh(t, whole, line)
 	expect.OK(t, err)
-	lookup := " --features.from redis --features.format json --features.redis.url redis://" + store.Addr()
+	lookup := " --features.from redis --features.format json --features.url redis://" + store.Addr()
 	got, err := runRefresh(t, dir, line+lookup)
 	if err != nil || got.Merged.Joined != len(arrivals) || got.Merged.Joined != want.Merged.Joined ||
 		*got.Accuracy != *want.Accuracy ||

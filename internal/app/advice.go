@@ -46,12 +46,12 @@ var command = regexp.MustCompile(`run the '([^']+)' command`)
 
 // redisAdvice returns the advice for a refusal by Redis, "" if err is none.
 func redisAdvice(err error, line string) string {
-	return redisServer{"redis.", "under redis.prefix, ~PREFIX:* and ~{PREFIX}:*", line}.advice(err)
+	return redisServer{"redis.url", "under redis.prefix, ~PREFIX:* and ~{PREFIX}:*", line}.advice(err)
 }
 
-// redisServer is how advice names a Redis: the prefix of its settings, the keys that a user needs, and the line of
+// redisServer is how advice names a Redis: the setting of its URL, the keys that a user needs, and the line of
 // deploy/redis.acl with the rights.
-type redisServer struct{ settings, keys, line string }
+type redisServer struct{ url, keys, line string }
 
 // advice returns the advice for a refusal by this Redis, "" if err is none.
 func (r redisServer) advice(err error) string {
@@ -76,11 +76,11 @@ func (r redisServer) advice(err error) string {
 	case errors.Is(err, redis.ErrClosed):
 		return "this is a mistake in the program: it closed its client of Redis while it was in use"
 	case has("NOAUTH"):
-		return "set " + r.settings + "password or " + r.settings + "password_file, and " + r.settings +
-			"username unless the user is the default one"
+		return "set redis.password or redis.password_file, and redis.username unless the user is the default one; or " +
+			"give both in " + r.url
 	case has("WRONGPASS", "invalid password", "AUTH "):
-		return "correct " + r.settings + "username and " + r.settings + "password (or " + r.settings +
-			"password_file, or both in " + r.settings + "url); this is not about ACLs. " +
+		return "correct redis.username and redis.password (or redis.password_file, or both in " + r.url +
+			"); this is not about ACLs. " +
 			"Where a password is changed, let Redis take both until all clients have the new one (ACL SETUSER user >new)"
 	case has("NOPERM", "ACL failure", "executing the script"):
 		allow := "let its user use all keys " + r.keys
@@ -89,11 +89,11 @@ func (r redisServer) advice(err error) string {
 		}
 		return allow + "; the line of " + r.line + " in deploy/redis.acl has all rights that are needed"
 	case has("MOVED ", "ASK "):
-		return "the server is a node of a cluster: set " + r.settings + "cluster"
+		return "the server is a node of a cluster: set redis.cluster"
 	case has("CROSSSLOT", "cluster support disabled", "SELECT is not allowed"):
-		return "set " + r.settings + "cluster to whether the server is a node of a cluster; a cluster has database 0 alone"
+		return "set redis.cluster to whether the server is a node of a cluster; a cluster has database 0 alone"
 	case has("DB index"):
-		return "correct the number of the database at the end of " + r.settings + "url"
+		return "correct the number of the database at the end of " + r.url
 	case has("DENIED"):
 		return "give Redis a password, or turn its protected mode off"
 	}

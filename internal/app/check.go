@@ -80,7 +80,7 @@ func checkPipeline(ctx context.Context, cfg config.Consumer, report func(check.R
 		count(checkRegistry(ctx, cfg))
 	}
 	if cfg.Features.From != config.FromRecord {
-		count(checkFeatures(ctx, cfg.Features))
+		count(checkFeatures(ctx, cfg.Features, cfg.Redis.RedisServer))
 	}
 	if cfg.Attach.Wait > 0 {
 		count(checkEdges(ctx, cfg))
@@ -347,7 +347,7 @@ func lintPipeline(cfg config.Consumer) (wrong []error) {
 	try(err)
 	_, _, err = outputCodec(cfg)
 	try(err)
-	_, closeStore, err := Features(cfg.Features, cfg.Limits)
+	_, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if try(err); err == nil {
 		closeStore()
 	}

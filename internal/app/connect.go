@@ -16,11 +16,6 @@ import (
 // ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is
 // wrong, and no password.
 func ConnectRedis(s config.RedisServer) (mapping.Client, error) {
-	return connectRedis("redis.", s.RedisAddress)
-}
-
-// connectRedis makes a client of the Redis whose settings' names begin with section.
-func connectRedis(section string, s config.RedisAddress) (mapping.Client, error) {
 	url, hosts := s.URL.Split()
 	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,
 		Sentinel: mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username,
@@ -30,11 +25,11 @@ func connectRedis(section string, s config.RedisAddress) (mapping.Client, error)
 		MaxRetries: s.Retry.Attempts, MinBackoff: s.Retry.MinBackoff, MaxBackoff: s.Retry.MaxBackoff}
 	o.MaxRetries = cmp.Or(o.MaxRetries, -1) // there 0 is the default
 	var err error
-	if o.Credentials, err = redisLogin(section, s); err != nil {
+	if o.Credentials, err = redisLogin(s); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(url, "rediss:") {
-		if o.TLS, err = (tlsFiles{section + "tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile,
+		if o.TLS, err = (tlsFiles{"redis.tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile,
 			s.TLS.ServerName}).read(); err != nil {
 			return nil, err
 		}
@@ -54,15 +49,14 @@ func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) er
 
 // openPublisher returns a publisher with a connection of its own, which end closes.
 func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
-	return onRedis("redis.", s.RedisAddress, func(client mapping.Client) (*serving.Publisher, error) {
+	return onRedis(s, func(client mapping.Client) (*serving.Publisher, error) {
 		return serving.NewPublisher(client, s.Prefix)
 	})
 }
 
 // onRedis makes something with a client of its own, which end closes.
-func onRedis[T any](section string, s config.RedisAddress, with func(mapping.Client) (T, error)) (made T, end func(),
-	err error) {
-	client, err := connectRedis(section, s)
+func onRedis[T any](s config.RedisServer, with func(mapping.Client) (T, error)) (made T, end func(), err error) {
+	client, err := ConnectRedis(s)
 	if err != nil {
 		return made, nil, err
 	}
@@ -74,12 +68,12 @@ func onRedis[T any](section string, s config.RedisAddress, with func(mapping.Cli
 }
 
 // redisLogin gives user and password for each connection; nil if the URL has both.
-func redisLogin(section string, s config.RedisAddress) (func() (username, password string, err error), error) {
+func redisLogin(s config.RedisServer) (func() (username, password string, err error), error) {
 	if s.Username == "" && s.Password == "" && s.PasswordFile == "" {
 		return nil, nil // the URL's
 	}
 	username, password := s.URL.Login()
-	a := account{section + "password_file", cmp.Or(s.Username, username), cmp.Or(s.Password, config.Secret(password)),
+	a := account{"redis.password_file", cmp.Or(s.Username, username), cmp.Or(s.Password, config.Secret(password)),
 		s.PasswordFile}
 	_, _, err := a.Credentials()
 	return a.Credentials, err

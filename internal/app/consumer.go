@@ -191,7 +191,7 @@ func (p *pipeline) open(ctx context.Context, metrics *prometheus.Registry, also 
 	if err != nil {
 		return err
 	}
-	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return err
 	}

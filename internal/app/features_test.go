@@ -26,9 +26,9 @@ import (
 )
 
 // fill writes the features of arrivals to a store.
-func fill(t *testing.T, f config.FeatureServer, arrivals []event.Arrival) {
+func fill(t *testing.T, f config.FeatureServer, beside config.RedisServer, arrivals []event.Arrival) {
 	t.Helper()
-	err := WithFeatures(f, func(s *featurestore.Store) error {
+	err := WithFeatures(f, beside, func(s *featurestore.Store) error {
 		var entries []featurestore.Entry
 		for i := range arrivals {
 			value, err := form.FeatureForm(f.Format).Append(nil, &arrivals[i].Features)
@@ -71,15 +71,14 @@ func TestFeaturesFromRedisOnTheStream(t *testing.T) {
 		if k.where == "real" {
 			file, err := filepath.Abs("../../deploy/redis.acl")
 			expect.OK(t, err)
-			f.Redis.URL = config.RedisURL(harness.StartRedis(t, "--aclfile", file).URL())
-			writer = f.FeatureServer
-			writer.Redis.Username, writer.Redis.Password = "rivulet-fill", "change-me-six"
-			f.Redis.Username, f.Redis.Password = "rivulet-features", "change-me-five"
+			addr := harness.StartRedis(t, "--aclfile", file).Addr
+			writer.URL = config.RedisURL("redis://rivulet-fill:change-me-six@" + addr)
+			f.URL = config.RedisURL("redis://rivulet-features:change-me-five@" + addr)
 		} else {
-			f.Redis.URL = config.RedisURL("redis://" + miniredis.RunT(t).Addr())
+			f.URL = config.RedisURL("redis://" + miniredis.RunT(t).Addr())
 			writer = f.FeatureServer
 		}
-		fill(t, writer, arrivals)
+		fill(t, writer, cfg.Redis.RedisServer, arrivals)
 		got := stream(t, cfg, withoutFeatures(arrivals))
 		for i := range want {
 			if got[i].ID != want[i].ID || got[i].Probability != want[i].Probability || got[i].Class != want[i].Class {
@@ -87,7 +86,7 @@ func TestFeaturesFromRedisOnTheStream(t *testing.T) {
 			}
 		}
 		if k.where == "real" { // who reads may not write
-			err := WithFeatures(f.FeatureServer, func(s *featurestore.Store) error {
+			err := WithFeatures(f.FeatureServer, cfg.Redis.RedisServer, func(s *featurestore.Store) error {
 				return s.Put(t.Context(), []featurestore.Entry{{ID: "x", Value: []byte("x")}}, 0)
 			})
 			if !mapping.Refused(err) || !strings.Contains(err.Error(), "the line of rivulet-fill in deploy/redis.acl") {
@@ -110,10 +109,10 @@ func TestAnOutageOfTheRedisOfFeatures(t *testing.T) {
 	for _, delivery := range []string{"at_least_once", config.ExactlyOnce} {
 		cfg := stackOf(t, b)
 		cfg.Features.From, cfg.Delivery = config.FromRedis, delivery
-		cfg.Features.Redis.URL = config.RedisURL(server.URL())
-		fill(t, cfg.Features.FeatureServer, arrivals)
-		cfg.Features.Redis.URL, cfg.Features.Timeout = config.RedisURL("redis://"+proxy.Addr()), 200*time.Millisecond
-		cfg.Features.Redis.Retry.Attempts = 0
+		cfg.Features.URL = config.RedisURL(server.URL())
+		fill(t, cfg.Features.FeatureServer, cfg.Redis.RedisServer, arrivals)
+		cfg.Features.URL, cfg.Features.Timeout = config.RedisURL("redis://"+proxy.Addr()), 200*time.Millisecond
+		cfg.Redis.Retry.Attempts = 0
 		if got := stream(t, cfg, withoutFeatures(arrivals[:4])); len(got) != 4 {
 			t.Fatalf("%d predictions", len(got))
 		}
@@ -135,20 +134,20 @@ func TestAnOutageOfTheRedisOfFeatures(t *testing.T) {
 func TestRefusalsByTheRedisOfFeaturesEndTheConsumer(t *testing.T) {
 	b := growing(t, 9)
 	cfg, server := stackOf(t, b), miniredis.RunT(t)
-	cfg.Features.From, cfg.Features.Redis.Retry.Attempts = config.FromRedis, 0
+	cfg.Features.From, cfg.Redis.Retry.Attempts = config.FromRedis, 0
 	arrivals, _ := newcomers(b, 3)
 	sendTo(t, cfg, withoutFeatures(arrivals))
 	for _, c := range []struct{ url, answer, want string }{
-		{"redis://me:other@" + server.Addr(), "", "correct features.redis.username and features.redis.password"},
-		{"redis://" + server.Addr(), "", "set features.redis.password or features.redis.password_file"},
+		{"redis://me:other@" + server.Addr(), "", "or both in features.url"},
+		{"redis://" + server.Addr(), "", "set redis.password or redis.password_file, and redis.username unless the user is the default one; or give both in features.url"},
 		{"redis://me:word@" + server.Addr(), "NOPERM this user has no permissions to run the 'getrange' command",
 			"ACL SETUSER user +getrange; the line of rivulet-features in deploy/redis.acl"},
 		{"redis://me:word@" + server.Addr(), "NOPERM No permissions to access a key", "under features.prefix, ~PREFIX*"},
-		{"redis://me:word@" + server.Addr(), "MOVED 1 127.0.0.1:1", "set features.redis.cluster"},
+		{"redis://me:word@" + server.Addr(), "MOVED 1 127.0.0.1:1", "set redis.cluster"},
 	} {
 		server.RequireUserAuth("me", "word")
 		server.SetError(c.answer)
-		cfg.Features.Redis.URL = config.RedisURL(c.url)
+		cfg.Features.URL = config.RedisURL(c.url)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		err := RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 		cancel()
@@ -157,12 +156,12 @@ func TestRefusalsByTheRedisOfFeaturesEndTheConsumer(t *testing.T) {
 			strings.Contains(err.Error(), "word@") {
 			t.Errorf("%s%s: Run returned %v, want %q", c.url, c.answer, err, c.want)
 		}
-		if r := checkFeatures(t.Context(), cfg.Features); !strings.Contains(r.Do, c.want) {
+		if r := checkFeatures(t.Context(), cfg.Features, cfg.Redis.RedisServer); !strings.Contains(r.Do, c.want) {
 			t.Errorf("%s%s: the check says %+v, want %q", c.url, c.answer, r, c.want)
 		}
 	}
 	server.SetError("")
-	if r := checkFeatures(t.Context(), cfg.Features); r.Found != "it answers" {
+	if r := checkFeatures(t.Context(), cfg.Features, cfg.Redis.RedisServer); r.Found != "it answers" {
 		t.Errorf("the check says %+v", r)
 	}
 }
@@ -171,12 +170,12 @@ func TestRefusalsByTheRedisOfFeaturesEndTheConsumer(t *testing.T) {
 func TestLinesLookFeaturesUp(t *testing.T) {
 	from, ids := small(t)
 	cfg := config.Default[config.Consumer]()
-	cfg.Features.From, cfg.Features.Format, cfg.Features.Redis.URL = config.FromRedis, "json",
+	cfg.Features.From, cfg.Features.Format, cfg.Features.URL = config.FromRedis, "json",
 		config.RedisURL("redis://"+miniredis.RunT(t).Addr())
-	store, end, err := Features(cfg.Features, cfg.Limits)
+	store, end, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	expect.OK(t, err)
 	defer end()
-	fill(t, cfg.Features.FeatureServer, []event.Arrival{{ID: "a", Features: event.Features{Values: []float32{1, 2, 3}}}})
+	fill(t, cfg.Features.FeatureServer, cfg.Redis.RedisServer, []event.Arrival{{ID: "a", Features: event.Features{Values: []float32{1, 2, 3}}}})
 	line := func(features string) string { return fmt.Sprintf(`{"id":"a"%s,"edges":[%q]}`, features, ids[0]) }
 	answer := func(text string) (out string, predicted, rejected int) {
 		var w bytes.Buffer
@@ -212,8 +211,8 @@ func TestServeLooksFeaturesUp(t *testing.T) {
 	server := miniredis.RunT(t)
 	serve := serveSettings(cfg)
 	f := &serve.Features
-	f.From, f.Redis.URL, f.Timeout = config.FromRedis, config.RedisURL("redis://"+server.Addr()), 200*time.Millisecond
-	fill(t, f.FeatureServer, arrivals)
+	f.From, f.URL, f.Timeout = config.FromRedis, config.RedisURL("redis://"+server.Addr()), 200*time.Millisecond
+	fill(t, f.FeatureServer, cfg.Redis.RedisServer, arrivals)
 	url, _ := startServe(t, serve)
 	awaitReady(t, url, true)
 	var texts []string

@@ -6,14 +6,13 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/infer/growth"
-	"rivulet/internal/featurestore"
 	"rivulet/serving"
 )
 
 // forgetter removes what a consumer stores of ids, and their features where these are looked up.
 type forgetter struct {
-	rows     *serving.Watcher    // nil: an artifact is pinned, and there are no rows
-	features *featurestore.Store // nil: arrivals bring their features, or Feast has them
+	rows     *serving.Watcher // nil: an artifact is pinned, and there are no rows
+	features *advisedFeatures // nil: arrivals bring their features
 }
 
 // newForgetter returns the forgetter that the settings want; nil where input.forget is off.
@@ -26,7 +25,7 @@ func newForgetter(cfg config.Consumer, w wire) consumer.Forgetter {
 		f.rows, _ = from.source.(*serving.Watcher)
 	}
 	if store, ok := w.features.(advisedFeatures); ok {
-		f.features = store.own
+		f.features = &store
 	}
 	return f
 }
@@ -45,7 +44,7 @@ func (f forgetter) Forget(ctx context.Context, ids []growth.Forget, by growth.Fe
 			names[i] = ids[i].ID
 		}
 		if err := f.features.Remove(ctx, names, known); err != nil {
-			return 0, withAdvice(err, featuresAdvice(err, forgetACL))
+			return 0, err
 		}
 	}
 	for _, is := range known {

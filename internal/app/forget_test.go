@@ -27,7 +27,7 @@ func TestForgottenIDsLeaveNothing(t *testing.T) {
 			b := growing(t, 9)
 			cfg := stackOf(t, b)
 			cfg.Delivery, cfg.Attach.Arrivals, cfg.Input.Forget, cfg.Output.Tombstones = delivery, config.On, config.On, true
-			cfg.Features.From, cfg.Features.Redis.URL = config.FromRedis, cfg.Redis.URL
+			cfg.Features.From = config.FromRedis
 			client, err := ConnectRedis(cfg.Redis.RedisServer)
 			expect.OK(t, err)
 			defer func() { _ = client.Close() }()

@@ -32,7 +32,7 @@ func RunPage(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(
 	defer end()
 	defer background.end() // first: the watcher still releases its versions
 	o.Versions = from.source
-	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func Repredict(ctx context.Context, cfg config.Consumer, o RepredictOptions, log
 	if err != nil {
 		return c, err
 	}
-	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return c, err
 	}

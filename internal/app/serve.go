@@ -46,7 +46,7 @@ func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *
 	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
 		return err
 	}
-	store, closeStore, err := Features(cfg.Features, cfg.Limits)
+	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return err
 	}

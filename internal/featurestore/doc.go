@@ -12,15 +12,7 @@
 //
 // A missing key, or an empty value, means that the id has no features. The user writes the keys and sets their expiry;
 // [Store.Put] writes them for trials. The Redis may be another one than for the rows of M, with a user of its own that
-// needs only PING, HELLO and GETRANGE, or HMGET for Feast.
-//
-// # Feast
-//
-// [Feast] reads the hashes that Feast's online store has in Redis, as Feast writes them (entity keys of serialization
-// 3, which is that of Feast 0.40 and later). The key is the entity key and the project behind it: the number of join
-// keys, each join key's name and the value, with their types and lengths. A field is the hash (MurmurHash3, 32 bits) of
-// "view:feature", and its value Feast's message Value. So `feast materialize` fills what consumers look up, and nothing
-// is written to it from here. Of one entity, one join key is read: the arrival's id.
+// needs only PING, HELLO and GETRANGE.
 //
 // # How it is read
 //

@@ -53,19 +53,12 @@ func New(o Options) (*Store, error) {
 // Read sets into[i] to the features of ids[i], or faults[i] to why it has none. An error says that the store could not
 // be asked.
 func (s *Store) Read(ctx context.Context, ids []string, into []*event.Features, faults []*event.FieldError) error {
-	return inPortions(s.o.Client, ids, func(from, to int) error {
-		return s.portion(ctx, ids[from:to], into[from:to], faults[from:to])
-	})
-}
-
-// inPortions calls read with one portion of ids after the other. A portion fits into one request of the client.
-func inPortions(client mapping.Client, ids []string, read func(from, to int) error) error {
 	for from := 0; from < len(ids); {
-		n := portion(ids[from:])
-		if err := read(from, from+n); err != nil {
-			return fmt.Errorf("the features of %d ids: %w", len(ids), mapping.Final(client, err))
+		to := from + portion(ids[from:])
+		if err := s.readPortion(ctx, ids[from:to], into[from:to], faults[from:to]); err != nil {
+			return fmt.Errorf("the features of %d ids: %w", len(ids), mapping.Final(s.o.Client, err))
 		}
-		from += n
+		from = to
 	}
 	return nil
 }
@@ -81,9 +74,10 @@ func portion(ids []string) int {
 	return len(ids)
 }
 
-// portion reads the features of the ids of one request. Values that are longer than their share of the answer are
+// readPortion reads the features of the ids of one request. Values that are longer than their share of the answer are
 // asked for again.
-func (s *Store) portion(ctx context.Context, ids []string, into []*event.Features, faults []*event.FieldError) error {
+func (s *Store) readPortion(ctx context.Context, ids []string, into []*event.Features,
+	faults []*event.FieldError) error {
 	share := answerBytes / len(ids)
 	values, err := s.values(ctx, ids, share)
 	if err != nil {
