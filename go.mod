@@ -44,7 +44,6 @@ require (
 	connectrpc.com/connect v1.21.1
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/minio/minio-go/v7 v7.4.1
-	github.com/twmb/murmur3 v1.2.2
 	go.opentelemetry.io/otel v1.44.0
 	go.opentelemetry.io/otel/sdk v1.44.0
 	go.opentelemetry.io/otel/trace v1.44.0
@@ -55,7 +54,6 @@ require (
 require github.com/xdg-go/pbkdf2 v1.0.0 // indirect
 
 require (
-	cloud.google.com/go/compute/metadata v0.3.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect

@@ -50,7 +50,7 @@ type all struct {
 
 // Choice selects the artifact and the model that are served, and how.
 type Choice struct {
-	Artifact    string `key:"artifact" default:"" usage:"artifact to serve and pin: a directory, or an address that begins with file://, https://, s3://, gs:// or azblob://; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
+	Artifact    string `key:"artifact" default:"" usage:"artifact to serve and pin: a directory, or an address that begins with file://, https:// or s3://; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
 	VerifyKey   string `key:"verify_key_file" default:"" usage:"PEM file of public keys of Ed25519: a version whose manifest none of them has signed (trainer publish --sign) is refused, and the one before goes on serving" zero:"versions need not be signed"`
 	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
 	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
@@ -229,7 +229,7 @@ type Log struct {
 
 // Publish is the configuration of the trainer's publish: an artifact and the Redis that it goes to.
 type Publish struct {
-	Artifact string      `key:"artifact" default:"" check:"required" usage:"artifact to publish: a directory, or an address that begins with file://, https://, s3://, gs:// or azblob://" zero:"refused"`
+	Artifact string      `key:"artifact" default:"" check:"required" usage:"artifact to publish: a directory, or an address that begins with file://, https:// or s3://" zero:"refused"`
 	Redis    RedisServer `key:"redis"`
 
 	Stream

@@ -359,7 +359,11 @@ func (f *field) show(raw any) string {
 	case "secret":
 		return "(not shown)"
 	}
-	return fmt.Sprint(raw)
+	text := fmt.Sprint(raw)
+	if address, _, has := strings.Cut(text, "?"); has && strings.Contains(address, "://") {
+		return address + "?…" // it may be signed
+	}
+	return text
 }
 
 // orList returns "a, b or c".

@@ -24,6 +24,7 @@ func TestShownHidesPasswords(t *testing.T) {
 			secrets++
 		}
 	}
+	cfg.Artifact = "https://host/next?sv=1&sig=sesame"
 	if secrets < 4 {
 		t.Fatalf("%d settings hold passwords, want those of Kafka, Redis, Sentinel and the URL at least", secrets)
 	}
@@ -39,7 +40,7 @@ func TestShownHidesPasswords(t *testing.T) {
 		t.Errorf("a password is shown:\n%s", text)
 	}
 	for _, want := range []string{"redis.url=redis://me:xxxxx@a:1,b:2/3", "batch.size=256", "batch.linger=5ms",
-		"cache.bytes=256MiB",
+		"cache.bytes=256MiB", "artifact=https://host/next?…",
 		`kafka.sasl.password="(not shown)"`, "kafka.brokers=localhost:9092"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%s is not in\n%s", want, log.String())

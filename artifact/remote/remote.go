@@ -2,21 +2,13 @@
 //
 //	out/next, file:///data/next      a directory, which stays where it is
 //	https://host/artifacts/next      a web server, or a bucket that one fronts; http:// on this machine alone
+//	https://host/next?sig=…          the same with a signature for all that is below the address, as clouds give it
 //	s3://bucket/artifacts/next       a bucket of S3, or of a server that speaks its protocol
-//	gs://bucket/artifacts/next       a bucket of Google Cloud
-//	azblob://container/next          a container of Azure
 //
-// The environment says how a bucket is reached and who asks, with the names that each cloud's own programs read. Where
-// it names nobody, the pod or the machine has a role.
-//
-//	s3      AWS_REGION, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; AWS_ENDPOINT_URL: another
-//	        server
-//	gs      GOOGLE_APPLICATION_CREDENTIALS; STORAGE_EMULATOR_HOST: another server
-//	azblob  AZURE_STORAGE_ACCOUNT, and AZURE_STORAGE_SAS_TOKEN, or AZURE_TENANT_ID and AZURE_CLIENT_ID with
-//	        AZURE_CLIENT_SECRET or AZURE_FEDERATED_TOKEN_FILE; AZURE_STORAGE_SERVICE_ENDPOINT: another server
-//
-// The files of a bucket are asked for one by one over HTTP. The clouds' own libraries would make the consumer's program
-// half as large again.
+// The environment says how a bucket is reached and who asks, with the names that AWS' own programs read: AWS_REGION,
+// AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and AWS_ENDPOINT_URL for another server. Where it
+// names nobody, the pod or the machine has a role. The files of a bucket are asked for one by one over HTTP: AWS' own
+// library would make the consumer's program half as large again.
 //
 // An artifact's manifest lists its files, so nothing has to be listed at its source. A file of another size than the
 // manifest's is refused here, and [artifact.Read] compares all checksums.
@@ -75,7 +67,7 @@ func Open(ctx context.Context, location string) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Artifact{Dir: dir, location: shown(location)}
+	a := &Artifact{Dir: dir, location: Shown(location)}
 	if err := a.open(ctx, location); err != nil {
 		return nil, errors.Join(a.failed(err), a.Remove())
 	}
@@ -148,12 +140,19 @@ func (a *Artifact) failed(err error) error {
 	return fmt.Errorf("fetching artifact %s: %w", a.location, err)
 }
 
-// shown is a location without a password.
-func shown(location string) string {
-	if u, err := url.Parse(location); err == nil {
-		return u.Redacted()
+// Shown is a location without what only its owner may know: a password, or the query that has a signature.
+func Shown(location string) string {
+	if _, is := Local(location); is {
+		return location
 	}
-	return "of an address that cannot be read"
+	u, err := url.Parse(location)
+	if err != nil {
+		return "(an address that cannot be read)"
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
+	}
+	return u.Redacted()
 }
 
 // source is where an artifact's files are read from.
@@ -172,25 +171,20 @@ func sourceOf(location string) (*source, error) {
 	transport.ResponseHeaderTimeout = time.Minute
 	client := &http.Client{Transport: transport, CheckRedirect: func(to *http.Request, via []*http.Request) error {
 		if len(via) > 10 || !secure(to.URL) {
-			return fmt.Errorf("it redirects to %s, want https://", to.URL.Redacted())
+			return fmt.Errorf("it redirects to %s, want https://", Shown(to.URL.String()))
 		}
 		return nil
 	}}
-	switch bucket, known := buckets[u.Scheme]; {
-	case u.User != nil || u.RawQuery != "":
-		return nil, errors.New("want an address without a login and a query")
-	case known && u.Host != "":
+	switch {
+	case u.User != nil:
+		return nil, errors.New("want an address without a login")
+	case u.Scheme == "s3" && u.Host != "" && u.RawQuery == "":
 		return bucket(u, transport)
 	case secure(u):
 		return &source{u, client}, nil
 	}
-	return nil, errors.New("want a directory, file://, https://, s3://bucket/path, gs://bucket/path or " +
-		"azblob://container/path, and http:// on this machine alone")
+	return nil, errors.New("want a directory, file://, https:// or s3://bucket/path, and http:// on this machine alone")
 }
-
-// buckets are the kinds of buckets, by the beginning of their addresses.
-var buckets = map[string]func(*url.URL, http.RoundTripper) (*source, error){
-	"s3": amazonBucket, "gs": googleBucket, "azblob": azureContainer}
 
 // secure reports whether an address is read: by TLS, or of this machine.
 func secure(u *url.URL) bool {
@@ -210,6 +204,9 @@ func (s *source) copy(ctx context.Context, into *os.Root, name string, size int6
 	}
 	answer, err := s.client.Do(req)
 	if err != nil {
+		if of, ok := errors.AsType[*url.Error](err); ok {
+			err = of.Err // without the address, which may be signed
+		}
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { _ = answer.Body.Close() }()

@@ -87,7 +87,7 @@ func TestFetch(t *testing.T) {
 		"s3://kept/a/other": "manifest.json: the server answers 404", "s3://other/a/next": "404",
 		web.URL + "/other": "manifest.json: the server answers 404", "ftp://host/next": "want a directory, file://",
 		"http://example.org/next": "http:// on this machine alone", "https://me:word@host/next": "without a login",
-		"azblob://kept/next": "AZURE_STORAGE_ACCOUNT", "gs:///next": "want a directory",
+		"gs://kept/next": "want a directory", "s3:///next": "want a directory", "s3://kept/a/next?sig=word": "want a directory",
 	} {
 		if _, err := bring(t, location); err == nil || !strings.Contains(err.Error(), said) ||
 			strings.Contains(err.Error(), "word") {
@@ -111,6 +111,40 @@ func TestFetch(t *testing.T) {
 		put(damaged)
 		for _, location := range []string{web.URL + "/next", "s3://kept/a/next"} {
 			expect.Error(t, expect.ErrorOf(bring(t, location)), c.said, "%s", location)
+		}
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v are left behind", err, left)
+	}
+}
+
+// An address with a signature asks for each file with it. Nothing that is printed repeats it.
+func TestSignedAddress(t *testing.T) {
+	dir := written(t)
+	files := http.FileServer(http.Dir(filepath.Dir(dir)))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "sv=1&sig=a%2Fword%3D" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	t.Setenv("TMPDIR", t.TempDir())
+	const signature = "?sv=1&sig=a%2Fword%3D"
+	b, err := bring(t, web.URL+"/next"+signature)
+	expect.OK(t, err)
+	expect.Same(t, 20, len(b.Mapping.IDs), "rows of M")
+	for location, said := range map[string]string{
+		web.URL + "/next?sig=otherword":             "403 Forbidden",
+		web.URL + "/other" + signature:              "404 Not Found",
+		"http://127.0.0.1:1/next?sig=word":          "refused",
+		"https://me:word@127.0.0.1:1/next?sig=word": "without a login",
+	} {
+		_, err := bring(t, location)
+		expect.Error(t, err, said, "%s", location)
+		if strings.Contains(err.Error(), "word") {
+			t.Errorf("%s: %v", location, err)
 		}
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/signer"
 )
 
-// amazonBucket returns the source of an address s3://bucket/path.
-func amazonBucket(u *url.URL, transport http.RoundTripper) (*source, error) {
+// bucket returns the source of an address s3://bucket/path.
+func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
 	region := cmp.Or(Region(), "us-east-1")
 	base := &url.URL{Scheme: "https", Host: u.Host + ".s3." + region + ".amazonaws.com", Path: u.Path}
 	if other := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); other != "" {

@@ -147,7 +147,7 @@ func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
 }
 
 func checkPinned(ctx context.Context, cfg config.Consumer) check.Result {
-	what := "artifact " + cfg.Artifact
+	what := "artifact " + remote.Shown(cfg.Artifact)
 	cfg.Cache.Directory = "" // a check writes no files
 	from, err := pinnedBy(ctx, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -138,7 +138,7 @@ func pinned(ctx context.Context, location, directory string, choice serving.Opti
 	var rows *mapping.Memory
 	if choice.Signers != nil {
 		if err = signature.CheckDirectory(from.Dir, choice.Signers); err != nil {
-			err = fmt.Errorf("artifact %s: %w", location, err)
+			err = fmt.Errorf("artifact %s: %w", remote.Shown(location), err)
 		}
 	}
 	if err == nil {
@@ -190,7 +190,7 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 		if from, err = pinnedBy(ctx, cfg, log, capabilities...); err != nil {
 			return from, nil, err
 		}
-		log.Info("serving a pinned artifact", "version", from.name(), "directory", cfg.Artifact)
+		log.Info("serving a pinned artifact", "version", from.name(), "artifact", remote.Shown(cfg.Artifact))
 		return from, func() {}, nil
 	}
 	watcher, closeClient, err := follower(cfg, "", log, capabilities...)
