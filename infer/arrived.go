@@ -39,20 +39,16 @@ func ArrivedTables(d Growable, b *attach.Batch, edges []float32) *Tables {
 func (f *frozenConvolution) arrivedTables(b *attach.Batch, edge float64) *Tables {
 	n := b.Len()
 	t := &Tables{C: graph.NewDense(n, f.back())}
-	us := make([]*graph.Dense, len(f.layers)) // of the layers that read neighbours
-	for _, k := range f.hops {
-		us[k] = graph.NewDense(n, f.layers[k].width())
-		t.U = append(t.U, us[k])
+	for _, l := range f.layers {
+		t.U = append(t.U, graph.NewDense(n, l.width()))
 	}
-	met := make([]*graph.Dense, len(f.layers)) // h̃^{l−1}·w, of the first layer as it is
-	for k, l := range f.layers[1:f.hops[len(f.hops)-1]] {
+	last := len(f.layers) - 1
+	met := make([]*graph.Dense, last) // h̃^{l−1}·w, of the first layer as it is
+	for k, l := range f.layers[1:last] {
 		met[k+1] = graph.NewDense(n, l.w.Cols)
 	}
 	f.walk(b, look{received: func(a *layerBatch, s *scratch, i int, u []float32) {
 		layer := a.n
-		if !f.returns(layer) {
-			return
-		}
 		l, next := f.layers[layer], f.layers[layer+1]
 		z := a.z
 		if layer > 0 {
@@ -60,25 +56,22 @@ func (f *frozenConvolution) arrivedTables(b *attach.Batch, edge float64) *Tables
 		}
 		in, out := f.At(float64(b.Degree(i)) + edge)
 		back := float32(edge) * in * out
-		clear(s.row)
-		if l.reads {
-			graph.Axpy(us[layer].Row(i), in, z.Row(i))
-			copy(s.row, u)
-			b.Gather(s.row, i, a.in, a.z, 0)
-			s.finish(f.Loops, in, out, z.Row(i))
-		}
+		graph.Axpy(t.U[layer].Row(i), in, z.Row(i))
+		copy(s.row, u)
+		b.Gather(s.row, i, a.in, a.z, 0)
+		s.finish(f.Loops, in, out, z.Row(i))
 		l.close(s.row, z.Row(i))
 		at := 0
 		for _, before := range f.layers[:layer] {
 			at += before.width()
 		}
 		s.open(t.C.Row(i)[at:at+l.width()], back)
-		if f.returns(layer + 1) {
+		if layer+1 < last {
 			s.addProduct(met[layer+1].Row(i), next.w)
 			return
 		}
 		graph.Scale(s.row, in)
-		s.addProduct(us[layer+1].Row(i), next.w)
+		s.addProduct(t.U[layer+1].Row(i), next.w)
 		if f.scaled() {
 			t.C.Row(i)[t.C.Cols-1] = back
 		}

@@ -13,13 +13,10 @@ import (
 // there is a Ws, x Ws of the node itself, plus a bias; a relu between two layers.
 //
 //	p^l = out(Σ B in·h^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
-//
-// A layer without Wn reads none: it is the second of a perceptron, and goes with the layer before it, as one hop.
 type convolution struct {
 	*architecture.Operator
 	net    *Network
 	layers []*layer
-	hops   []int // the places of the layers that read neighbours
 }
 
 // layer is one layer. A node's row of x·w begins with its message.
@@ -28,7 +25,6 @@ type layer struct {
 	own   *graph.Dense // Ws; nil: none
 	bias  []float32
 	self  int  // where x Ws begins in a row of x·w; its length if there is no Ws
-	reads bool // there is a Wn
 	far   bool // there is a second hop
 	relus bool
 }
@@ -37,15 +33,9 @@ func newConvolution(m *Network) form {
 	c := &convolution{Operator: m.Architecture.Operator, net: m}
 	for k, l := range m.Layers {
 		of := &layer{w: graph.Beside(l.Far, l.Neighbours, l.Self), own: l.Self, bias: l.Bias, self: l.Width(),
-			reads: l.Neighbours != nil, far: l.Far != nil, relus: k+1 < len(m.Layers)}
-		switch {
-		case of.far:
+			far: l.Far != nil, relus: k+1 < len(m.Layers)}
+		if of.far {
 			of.self *= 2
-		case !of.reads:
-			of.self = 0
-		}
-		if of.reads {
-			c.hops = append(c.hops, k)
 		}
 		c.layers = append(c.layers, of)
 	}
@@ -54,29 +44,18 @@ func newConvolution(m *Network) form {
 
 func (l *layer) width() int { return len(l.bias) }
 
-// sent is the width of a node's message.
-func (l *layer) sent() int {
-	if !l.reads {
-		return 0
-	}
-	return l.width()
-}
-
-// returns reports whether the tables have c of layer n: a later layer reads what the arrival left in its states.
-func (c *convolution) returns(n int) bool { return n < c.hops[len(c.hops)-1] }
-
 func (c *convolution) first() *graph.Dense                { return c.layers[0].w }
 func (c *convolution) enter(xw *graph.Dense) *graph.Dense { return xw }
 func (c *convolution) last() *layer                       { return c.layers[len(c.layers)-1] }
 
-func (c *convolution) depth() int       { return len(c.hops) }
-func (c *convolution) sent(hop int) int { return c.layers[c.hops[hop]].width() }
+func (c *convolution) depth() int       { return len(c.layers) }
+func (c *convolution) sent(hop int) int { return c.layers[hop].width() }
 
 func (c *convolution) state(hop int) (w stateWidths) {
 	if hop == c.depth() {
 		return stateWidths{z: c.last().width()}
 	}
-	if w.z = c.layers[c.hops[hop]].w.Cols; hop+1 < c.depth() {
+	if w.z = c.layers[hop].w.Cols; hop+1 < c.depth() {
 		w.met = w.z
 	}
 	return w
@@ -85,9 +64,7 @@ func (c *convolution) state(hop int) (w stateWidths) {
 // part k of the tables has c_k; the last one also has in* out* if [convolution.scaled].
 func (c *convolution) part(k int) (u, ways int) {
 	if k > 0 {
-		for _, l := range c.layers[c.hops[k-1]:c.hops[k]] {
-			ways += l.width()
-		}
+		ways = c.layers[k-1].width()
 	}
 	if k+1 == c.depth() && c.scaled() {
 		ways++
@@ -97,7 +74,7 @@ func (c *convolution) part(k int) (u, ways int) {
 
 // close makes h or logits of a layer's sum: p + x Ws + b, and the relu. z is the node's row of x·w.
 func (l *layer) close(p, z []float32) {
-	if own := z[l.self:]; len(own) > 0 { // of a layer without Wn all of z
+	if own := z[l.self:]; len(own) > 0 {
 		graph.Add(p, own)
 	}
 	if !l.relus {
@@ -135,16 +112,16 @@ func (c *convolution) begin(x *node) {
 }
 
 func (c *convolution) step(hop int, s *scratch, x *node) {
-	row, last := s.row, hop+1 == c.depth()
+	last := hop+1 == c.depth()
 	if len(x.nextZ) > 0 {
 		copy(s.row, x.sum)
 		s.finish(c.Loops, x.in, x.out, x.z)
-		if next := c.closeHop(hop, s, x.z, nil, 0); last {
+		c.layers[hop].close(s.row, x.z)
+		if last {
 			copy(x.nextZ, s.row) // logits
 		} else {
-			s.addProduct(x.nextZ, next.w)
+			s.addProduct(x.nextZ, c.layers[hop+1].w)
 		}
-		s.row = row
 	}
 	if len(x.u) == 0 {
 		return
@@ -152,7 +129,9 @@ func (c *convolution) step(hop int, s *scratch, x *node) {
 	copy(s.row, x.sum)
 	s.finish(c.Loops, x.metIn, x.metOut, x.met)
 	back := float32(x.edge) * x.metIn * x.metOut
-	next := c.closeHop(hop, s, x.met, x.ways, back)
+	c.layers[hop].close(s.row, x.met)
+	s.open(x.ways[:c.layers[hop].width()], back)
+	next := c.layers[hop+1]
 	if len(x.nextMet) > 0 {
 		s.addProduct(x.nextMet, next.w)
 		graph.Axpy(x.u, x.metIn, x.nextMet)
@@ -162,42 +141,6 @@ func (c *convolution) step(hop int, s *scratch, x *node) {
 		}
 		graph.Scale(s.row, x.metIn)
 		s.addProduct(x.u, next.w)
-	}
-	s.row = row
-}
-
-// closeHop takes the row, a hop's sum, to the hidden state that the next hop reads, or the logits, and returns the
-// layer of the next hop. It sets ways to c of the layers that it goes through, if there are ways.
-func (c *convolution) closeHop(hop int, s *scratch, z, ways []float32, back float32) (next *layer) {
-	end := len(c.layers)
-	if hop+1 < c.depth() {
-		end = c.hops[hop+1]
-		next = c.layers[end]
-	}
-	c.layers[c.hops[hop]].close(s.row, z)
-	for n := c.hops[hop]; ; {
-		if ways != nil {
-			width := c.layers[n].width()
-			s.open(ways[:width], back)
-			ways = ways[width:]
-		}
-		if n++; n == end {
-			return next
-		}
-		s.pass(c.layers[n])
-	}
-}
-
-// pass takes the row, a hidden state, through a layer that reads no neighbours, into memory of its own.
-func (s *scratch) pass(l *layer) {
-	s.nz.Grow(max(len(s.row), l.width()))
-	s.nz.Set(s.row)
-	s.behind = append(s.behind[:0], l.bias...)
-	s.nz.AddTo(s.behind, l.w)
-	if s.row = s.behind; l.relus {
-		for k, v := range s.row {
-			s.row[k] = max(v, 0)
-		}
 	}
 }
 
@@ -257,15 +200,12 @@ type look struct {
 func (f *frozenConvolution) Logits(b *attach.Batch) *graph.Dense {
 	a := f.walk(b, look{})
 	logits, last := a.rest, f.last()
-	switch {
-	case !last.reads:
-		logits = b.Dense(b.Len(), last.width())
-	case logits.Cols > last.width():
+	if logits.Cols > last.width() {
 		logits = logits.Columns(logits.Cols-last.width(), logits.Cols)
 	}
 	for i := range b.Len() {
 		out := logits.Row(i)
-		a.receive(last, out, i)
+		a.receive(out, i)
 		last.close(out, a.z.Row(i))
 	}
 	return logits
@@ -281,20 +221,17 @@ func (f *frozenConvolution) walk(b *attach.Batch, see look) *layerBatch {
 	looks := see.received != nil || see.state != nil
 	a.enter(looks)
 	for a.n = 1; a.n+1 < len(f.layers); a.n++ {
-		width, back := a.begin(looks), 0 // the width of c
-		if f.returns(a.n) {
-			back = width
-		}
+		width := a.begin(looks)
 		graph.ParallelRows(b.Len(), a.work(), func(lo, hi int) {
 			s := borrow(1, width)
 			s.nz.Grow(f.layers[a.n-1].width()) // through reads D^{l−1}
 			for i := lo; i < hi; i++ {
 				row := a.rest.Row(i)
-				a.arrival(s, i, row[a.u:a.onward], row[a.ways:a.ways+back])
+				a.arrival(s, i, row[a.u:a.onward], row[a.ways:a.ways+width])
 			}
 			s.giveBack()
 		})
-		a.ways, a.u = a.ways+back, a.onward
+		a.ways, a.u = a.ways+width, a.onward
 		a.z, a.back = a.next, a.backs
 	}
 	return a
@@ -326,12 +263,12 @@ func (a *layerBatch) enter(looks bool) {
 // begin gets ready for the layer and returns its width.
 func (a *layerBatch) begin(looks bool) int {
 	layers, width := a.f.layers, a.f.layers[a.n].width()
-	a.onward = a.u + a.f.layers[a.n].sent()
+	a.onward = a.u + width
 	if a.ends = looks && a.n+2 == len(layers); a.ends {
 		return width
 	}
 	a.next, a.backs = a.Dense(a.Len(), layers[a.n+1].w.Cols), nil
-	if a.f.returns(a.n + 1) {
+	if a.n+2 < len(layers) {
 		a.backs = a.Dense(a.Len(), width)
 	}
 	return width
@@ -351,11 +288,8 @@ func (a *layerBatch) among(dst []float32, i int) {
 	a.Gather(dst, i, a.in, a.z, 0)
 }
 
-// receive makes the sum of a layer of a row that has a·u_{l−1} and D^{l−1} Wn; of a layer without Wn it stays zeros.
-func (a *layerBatch) receive(l *layer, row []float32, i int) {
-	if !l.reads {
-		return
-	}
+// receive makes the sum of a layer of a row that has a·u_{l−1} and D^{l−1} Wn.
+func (a *layerBatch) receive(row []float32, i int) {
 	a.among(row, i)
 	for k := range row {
 		row[k] *= a.out[i]
@@ -374,11 +308,9 @@ func (a *layerBatch) arrival(s *scratch, i int, u, c []float32) {
 	}
 	l, z := a.f.layers[a.n], a.z.Row(i)
 	clear(h)
-	if l.reads {
-		a.among(h, i)
-		for k := range h {
-			h[k] = a.out[i] * (u[k] + h[k])
-		}
+	a.among(h, i)
+	for k := range h {
+		h[k] = a.out[i] * (u[k] + h[k])
 	}
 	l.close(h, z)
 	if a.see.state != nil {
@@ -395,19 +327,11 @@ func (a *layerBatch) arrival(s *scratch, i int, u, c []float32) {
 	} else {
 		clear(h)
 	}
-	if l.reads {
-		for k := range c {
-			c[k] *= a.in[i]*z[k] + h[k]
-		}
-	} else {
-		for k := range c {
-			c[k] *= h[k]
-		}
+	for k := range c {
+		c[k] *= a.in[i]*z[k] + h[k]
 	}
 	nz.Set(c)
-	if after.reads {
-		nz.AddTo(a.rest.Row(i)[a.onward:a.onward+after.width()], after.w)
-	}
+	nz.AddTo(a.rest.Row(i)[a.onward:a.onward+after.width()], after.w)
 	if a.backs != nil {
 		copy(a.backs.Row(i), c)
 	}
@@ -438,7 +362,7 @@ func (f *frozenConvolution) Embeddings(b *attach.Batch) *graph.Dense {
 }
 
 // States are the arrivals' hidden states behind each hidden layer, n×h, and the messages h^{l−1} Wn that go into
-// these, zeros of a layer that reads none.
+// these.
 func (f *frozenConvolution) States(b *attach.Batch) (states, messages []*graph.Dense) {
 	for _, l := range f.layers[:len(f.layers)-1] {
 		states, messages = append(states, graph.NewDense(b.Len(), l.width())),
@@ -446,9 +370,7 @@ func (f *frozenConvolution) States(b *attach.Batch) (states, messages []*graph.D
 	}
 	f.walk(b, look{state: func(a *layerBatch, i int, h []float32) {
 		copy(states[a.n].Row(i), h)
-		if f.layers[a.n].reads {
-			copy(messages[a.n].Row(i), a.z.Row(i))
-		}
+		copy(messages[a.n].Row(i), a.z.Row(i))
 	}})
 	return states, messages
 }

@@ -24,9 +24,6 @@ func (l *layer) messages(joint *jointGraph, zg, zb *graph.Dense) (g, b *graph.De
 // the near ones only where that is asked for. Hidden states are a row of scratch, never m×h.
 func (c *convolution) hidden(j *jointGraph, n int, zg, zb *graph.Dense, near bool) (tg, tb *graph.Dense) {
 	l, next := c.layers[n], c.layers[n+1]
-	if !l.reads {
-		return c.passed(j, l, next, zg), c.passed(j, l, next, zb)
-	}
 	rows := zg.Rows
 	if near {
 		rows = len(j.near)
@@ -44,21 +41,6 @@ func (c *convolution) hidden(j *jointGraph, n int, zg, zb *graph.Dense, near boo
 	return tg, tb
 }
 
-// passed takes a block through a hidden layer that reads no neighbours, to the rows of h·w of the next.
-func (c *convolution) passed(j *jointGraph, l, next *layer, z *graph.Dense) *graph.Dense {
-	out := j.batch.Dense(z.Rows, next.w.Cols)
-	graph.ParallelRows(z.Rows, z.Rows*l.width()*next.w.Cols, func(lo, hi int) {
-		s := borrow(1, l.width())
-		for i := lo; i < hi; i++ {
-			clear(s.row)
-			l.close(s.row, z.Row(i))
-			s.addProduct(out.Row(i), next.w)
-		}
-		s.giveBack()
-	})
-	return out
-}
-
 func (c *convolution) run(j *jointGraph, zg, zb *graph.Dense, all, near bool) (nodes, arrivals *graph.Dense) {
 	return c.through(len(c.layers), j, zg, zb, all, near)
 }
@@ -70,12 +52,6 @@ func (c *convolution) through(layers int, j *jointGraph, zg, zb *graph.Dense, al
 		zg, zb = c.hidden(j, n, zg, zb, near && n+2 == len(c.layers))
 	}
 	l := c.layers[layers-1]
-	if !l.reads {
-		if all {
-			nodes = l.closed(j.batch.Dense(zg.Rows, l.width()), zg)
-		}
-		return nodes, l.closed(j.batch.Dense(zb.Rows, l.width()), zb)
-	}
 	g, b := l.messages(j, zg, zb)
 	if all {
 		nodes = l.closed(j.nodes(false, l.width(), g, b), zg)

@@ -73,8 +73,6 @@
 //	ssgc   ssgc.go    as sgc                                  with self-loop    Σ_t w_t Â^t x, n×d
 //	gcn    gcn.go     one of m×h a layer, the last m×C; c     with self-loop    the last relu(p), n×h
 //	sage   sage.go    the same                                without           the last relu(p), n×h
-//	gin    gin.go     one of m×h a convolution; c             without           the last relu(p), n×h
-//	sign   sign.go    m×K h, m×(K−1)h, …, m×h; c m×1          without           relu(p), n×(K+1)h, the last hop first
 //	rsgc, rgcn and, of directions, dirsgc and dirsage, in relational.go: one of Rm×C or Rm×h a layer for R relations,
 //	no c, and no joint deployment
 //	appnp  appnp.go   one of m×C a hop, c m×1                 with self-loop    relu(x W1 + b1), n×h
@@ -99,7 +97,6 @@
 //	recurrence.go     a model's hops for any part of a graph's nodes: Enter, Step, Close; tables of a graph in memory
 //	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
 //	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint
-//	inception.go      hops with a layer of their own (sign): tables, frozen, an arrival's own, joint
 //	relational.go     rsgc, rgcn, dirsgc and dirsage, which read the relations of edges: tables, frozen
 //	restart.go        a perceptron and hops with a restart: the same
 //	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go

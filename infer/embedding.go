@@ -10,8 +10,6 @@ import (
 // classifier.
 //
 //	gcn, sage, cheby  h = relu(p), the hidden state that the second layer reads, n×h
-//	gin               the same: the hidden layer of the last perceptron
-//	sign              the hidden layer that its last one reads, n×(K+1)h: all hops, the last first
 //	appnp             relu(x W1 + b1), the hidden layer of the perceptron, n×h: the propagation comes after the
 //	                  classifier, so it knows nothing of the arrival's neighbours
 //	sgc               the propagated features Â²x that W is applied to, n×d

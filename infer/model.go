@@ -82,8 +82,6 @@ func (m *Network) form() form {
 		return newConvolution(m)
 	case m.Architecture.Mix != nil:
 		return newMixture(m)
-	case m.Architecture.Inception():
-		return newInception(m)
 	}
 	return newRestart(m)
 }

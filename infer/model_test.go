@@ -40,7 +40,7 @@ func TestBuildErrors(t *testing.T) {
 		want   string
 	}{
 		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, ` +
-			"rgcn, rsgc, sage, sgc, sign, ssgc"},
+			"rgcn, rsgc, sage, sgc, ssgc"},
 		"no weights": {"sgc", nil, "building sgc: tensor lin.weight is missing"},
 		"missing":    {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},
 		"shape": {"sgc", []infer.Param{weight, named("lin.bias", graph.NewDense(1, 4))},
@@ -90,7 +90,7 @@ func weightsOf() map[string]infer.Model {
 }
 
 func TestBuildEveryModel(t *testing.T) {
-	names := []string{"appnp", "cheby", "dirsage", "dirsgc", "gcn", "gin", "rgcn", "rsgc", "sage", "sgc", "sign", "ssgc"}
+	names := []string{"appnp", "cheby", "dirsage", "dirsgc", "gcn", "rgcn", "rsgc", "sage", "sgc", "ssgc"}
 	expect.Same(t, names, architecture.Names(), "names")
 	for key, m := range weightsOf() {
 		params := m.Params()

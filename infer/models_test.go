@@ -45,11 +45,6 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 	deepGCN := GCN(gcn.Layers[0], Layer{Wn: weights(hidden, hidden), B: middle}, gcn.Layers[1])
 	deepSAGE := SAGE(sage.Layers[0], Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle},
 		Layer{Wn: weights(hidden, hidden), Ws: weights(hidden, hidden), B: middle}, sage.Layers[1])
-	gin := func(in, out int) []Layer {
-		w, eps := weights(in, hidden+1), float64(float32(0.25))
-		own := w.Times(1 + eps)
-		return []Layer{{Wn: w, Ws: own, B: weights(1, hidden+1)[0]}, {Ws: weights(hidden+1, out), B: weights(1, out)[0]}}
-	}
 	out := []candidate{
 		{"sgc", w.model, w.sgc(), w.model.W, 1},
 		convolved("gcn", gcn), convolved("sage", sage), convolved("gcn of 3 layers", deepGCN),
@@ -63,11 +58,6 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 			beside(cheby.W1...), columnSum(cheby.W2...)},
 		{"cheby with K=3", cubic, cubicCheby(all(cubic.W1), all(cubic.W2), floats(b1), floats(b2)), beside(cubic.W1...),
 			3 * columnSum(cubic.W2...)},
-	}
-	out = append(out, convolved("gin", GIN(append(gin(d, hidden), gin(hidden, c)...)...)),
-		convolved("gin of 3 layers", GIN(append(append(gin(d, hidden), gin(hidden, hidden)...), gin(hidden, c)...)...)))
-	for _, hops := range []int{2, 1, 3} {
-		out = append(out, drawSIGN(weights, d, hidden, c, hops))
 	}
 	for _, hops := range []int{1, 3, 5} {
 		deep := w.model
@@ -85,34 +75,12 @@ func drawCandidates(rng *rand.Rand, w *world, hidden int) []candidate {
 		infertest.Model("ssgc", alpha, hops, architecture.Layer{Self: dense(mean.W), Bias: floats(mean.B)}), mean.W, 1})
 }
 
-func drawSIGN(weights func(r, c int) reference.Matrix, d, hidden, c, hops int) candidate {
-	of, first := SIGN{V: weights((hops+1)*hidden, c), B: weights(1, c)[0]}, reference.Matrix{}
-	var layers []architecture.Layer
-	for range hops + 1 {
-		l := Layer{Ws: weights(d, hidden), B: weights(1, hidden)[0]}
-		of.Hops, first = append(of.Hops, l), beside(first, l.Ws)
-		layers = append(layers, architecture.Layer{Self: dense(l.Ws), Bias: floats(l.B)})
-	}
-	name := "sign"
-	if hops != 2 {
-		name = fmt.Sprintf("sign of %d hops", hops)
-	}
-	return candidate{name, of, infertest.Model("sign", 0, hops,
-		append(layers, architecture.Layer{Self: dense(of.V), Bias: floats(of.B)})...), first, columnSum(of.V)}
-}
-
 // convolved is a network of layers that read neighbours; its architecture is the first word of the name.
 func convolved(name string, c Convolution) candidate {
 	var layers []architecture.Layer
 	gain := 1.0
 	for k, l := range c.Layers {
-		layer, read := architecture.Layer{Bias: floats(l.B)}, []reference.Matrix{}
-		if l.Wn != nil {
-			layer.Neighbours, read = dense(l.Wn), append(read, l.Wn)
-		}
-		if name[:3] == "gin" && l.Wn != nil {
-			layer.Epsilon = 0.25
-		}
+		layer, read := architecture.Layer{Neighbours: dense(l.Wn), Bias: floats(l.B)}, []reference.Matrix{l.Wn}
 		if l.Ws != nil {
 			layer.Self, read = dense(l.Ws), append(read, l.Ws)
 		}

@@ -40,12 +40,6 @@ type Convolution struct {
 	Layers []Layer
 }
 
-// GIN is perceptrons of two layers each, (P h W1 + (1+ε) h W1 + B1) and relu, W2 and B2, P the sum of the neighbours.
-func GIN(layers ...Layer) Convolution {
-	one := func(float64) float64 { return 1 }
-	return Convolution{Operator{one, one, false}, layers}
-}
-
 // GCN is layers of Â h Wn + B.
 func GCN(layers ...Layer) Convolution { return Convolution{hatOperator, layers} }
 
@@ -78,27 +72,14 @@ func (c Convolution) Hidden(graph, x reference.Matrix) reference.Matrix {
 func (c Convolution) states(graph, x reference.Matrix) []reference.Matrix {
 	deg, states := graph.RowSums(), []reference.Matrix{x}
 	for k, l := range c.Layers {
-		h := states[k]
-		p := l.own(h)
-		if l.Wn != nil {
-			z := h.Mul(l.Wn)
-			p = c.received(reference.New(len(z), z.Cols()), graph, z, deg, deg).Plus(1, p)
-		}
+		z := states[k].Mul(l.Wn)
+		p := c.received(reference.New(len(z), z.Cols()), graph, z, deg, deg).Plus(1, l.own(states[k]))
 		if k+1 < len(c.Layers) {
 			p = relu(p)
 		}
 		states = append(states, p)
 	}
 	return states
-}
-
-// reading is the last layer that reads neighbours: c is of those before it.
-func (c Convolution) reading() int {
-	last := len(c.Layers) - 1
-	for c.Layers[last].Wn == nil {
-		last--
-	}
-	return last
 }
 
 // Tables are section 2's: u_l = in* h̃^l Wn, c_l = in* out* 1[p̃^l>0] side by side, and in* out* with more than two
@@ -112,9 +93,7 @@ func (c Convolution) tablesOf(x reference.Matrix, met []reference.Matrix, degree
 	both := reference.Each(deg, func(d float64) float64 { return c.In(d) * c.Out(d) })
 	t := reference.Tables{U: []reference.Matrix{x.Mul(c.Layers[0].Wn).Scale(reference.Each(deg, c.In))}}
 	for k, p := range met {
-		if c.Layers[k+1].Wn != nil {
-			t.U = append(t.U, relu(p).Scale(reference.Each(deg, c.In)).Mul(c.Layers[k+1].Wn))
-		}
+		t.U = append(t.U, relu(p).Scale(reference.Each(deg, c.In)).Mul(c.Layers[k+1].Wn))
 		t.C = beside(t.C, positive(p).Scale(both))
 	}
 	if len(met) > 1 && !c.Loops {
@@ -137,12 +116,9 @@ func (c Convolution) Met(graph, x reference.Matrix) reference.Matrix {
 
 func (c Convolution) met(graph, x reference.Matrix) (met []reference.Matrix) {
 	deg, states, h := graph.RowSums(), c.states(graph, x), x
-	for k, l := range c.Layers[:c.reading()] {
-		p := l.own(h)
-		if l.Wn != nil {
-			sent := graph.Mul(states[k].Mul(l.Wn).Scale(reference.Each(deg, c.In)))
-			p = c.received(sent, reference.New(len(x), len(x)), h.Mul(l.Wn), deg, reference.PlusOne(deg)).Plus(1, p)
-		}
+	for k, l := range c.Layers[:len(c.Layers)-1] {
+		sent := graph.Mul(states[k].Mul(l.Wn).Scale(reference.Each(deg, c.In)))
+		p := c.received(sent, reference.New(len(x), len(x)), h.Mul(l.Wn), deg, reference.PlusOne(deg)).Plus(1, l.own(h))
 		met, h = append(met, p), relu(p)
 	}
 	return met
@@ -153,8 +129,6 @@ func (c Convolution) met(graph, x reference.Matrix) (met []reference.Matrix) {
 //	p^l = out(a·u_{l−1} + [in z^l] + ã(in z^l) + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)    logits = p^L
 //	D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k), k known neighbours
 //	D⁰ = 0
-//
-// A layer without Wn has neither u nor z.
 func (c Convolution) Frozen(t reference.Tables, b reference.Arrivals) reference.Matrix {
 	states, _ := c.frozen(t, b)
 	return states[len(states)-1]
@@ -171,27 +145,19 @@ func (c Convolution) frozen(t reference.Tables, b reference.Arrivals) (states, s
 	states = []reference.Matrix{b.X}
 	ways := b.R.Mul(t.C)
 	var back reference.Matrix // D
-	at, table := 0, 0
+	at := 0
 	for k, l := range c.Layers {
 		h := states[k]
-		p, z := l.own(h), reference.New(len(h), len(l.B))
-		if l.Wn != nil {
-			z = h.Mul(l.Wn)
-			u := b.R.Mul(t.U[table])
-			if back != nil {
-				u = u.Plus(1, back.Mul(l.Wn))
-			}
-			sent, table = append(sent, u), table+1
-			p = c.received(u, b.Among, z, b.Degree, b.Degree).Plus(1, p)
-		} else {
-			sent = append(sent, nil)
+		z, u := h.Mul(l.Wn), b.R.Mul(t.U[k])
+		if back != nil {
+			u = u.Plus(1, back.Mul(l.Wn))
 		}
+		sent = append(sent, u)
+		p := c.received(u, b.Among, z, b.Degree, b.Degree).Plus(1, l.own(h))
 		if k+1 == len(c.Layers) {
 			return append(states, p), sent
 		}
-		if states = append(states, relu(p)); k >= c.reading() {
-			continue
-		}
+		states = append(states, relu(p))
 		way := z.Scale(reference.Each(b.Degree, c.In))
 		switch {
 		case back == nil:
@@ -226,13 +192,10 @@ func (c Convolution) ArrivedMet(t reference.Tables, b reference.Arrivals) refere
 func (c Convolution) arrivedMet(t reference.Tables, b reference.Arrivals) (met []reference.Matrix) {
 	states, sent := c.frozen(t, b)
 	h := b.X
-	for k, l := range c.Layers[:c.reading()] {
-		p := l.own(h)
-		if l.Wn != nil {
-			u := sent[k].Plus(1, b.Among.Mul(states[k].Mul(l.Wn).Scale(reference.Each(b.Degree, c.In))))
-			none := reference.New(len(h), len(h))
-			p = c.received(u, none, h.Mul(l.Wn), b.Degree, reference.PlusOne(b.Degree)).Plus(1, p)
-		}
+	for k, l := range c.Layers[:len(c.Layers)-1] {
+		u := sent[k].Plus(1, b.Among.Mul(states[k].Mul(l.Wn).Scale(reference.Each(b.Degree, c.In))))
+		none := reference.New(len(h), len(h))
+		p := c.received(u, none, h.Mul(l.Wn), b.Degree, reference.PlusOne(b.Degree)).Plus(1, l.own(h))
 		met, h = append(met, p), relu(p)
 	}
 	return met

@@ -12,8 +12,7 @@ import (
 type Parts struct {
 	Network *Network
 	Project *preprocess.Projection // onto the first weights
-	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns. Of
-	// layers U has one place for each, also for those that read no neighbours and have no u.
+	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns.
 	Tables *graph.Dense
 	U      []int
 	C      int
@@ -35,13 +34,6 @@ func PartsOf(d Deployment) *Parts {
 			p.U = append(p.U, 1+t*f.width)
 		}
 		return p
-	case *frozenInception:
-		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols - 1}
-		at := 0
-		for t := range f.hops {
-			p.U, at = append(p.U, at), at+f.sent(t)
-		}
-		return p
 	case *frozenRelational:
 		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols}
 		at := 0
@@ -54,7 +46,7 @@ func PartsOf(d Deployment) *Parts {
 		at := p.C + f.back()
 		for _, l := range f.layers[1:] {
 			p.U = append(p.U, at)
-			at += l.sent()
+			at += l.width()
 		}
 		return p
 	}
@@ -69,9 +61,6 @@ func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
 		of := *m
 		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *frozenConvolution:
-		of := *m
-		held, project, of.project = &of, of.project, of.project.Undivided()
-	case *frozenInception:
 		of := *m
 		held, project, of.project = &of, of.project, of.project.Undivided()
 	case *frozenRelational:

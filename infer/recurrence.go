@@ -307,13 +307,6 @@ func (w *tableWalk) next(hop int) *State {
 		} else if hop+2 < f.depth() {
 			next.Z = w.inPlace(hop, w.now.Z)
 		}
-	case *inception:
-		if hop < 0 {
-			return &State{Z: w.now.Z}
-		}
-		if hop+2 < f.depth() {
-			next.Z = graph.NewDense(m, f.state(hop+1).z)
-		}
 	case *restart:
 		if hop < 0 {
 			return &State{Z: w.now.Z, Met: w.now.Z, Rest: w.now.Z}
@@ -336,7 +329,7 @@ func (w *tableWalk) inPlace(hop int, of *graph.Dense) *graph.Dense {
 // send makes messages ready. Messages that are as wide as a hidden layer are scaled edge by edge.
 func (w *tableWalk) send(width int) {
 	switch w.form.(type) {
-	case *convolution, *inception:
+	case *convolution:
 		return
 	}
 	if w.sent == nil {

@@ -108,24 +108,10 @@ func weightedCases(rng *rand.Rand, d, c int) map[string]struct {
 	}
 	sage1, sageOracle1 := withSelf(own1, oracle1)
 	sage2, sageOracle2 := withSelf(own2, oracle2)
-	gin1, ginOracle1 := withSelf(layer(d, 5))
-	gin2, ginOracle2 := withSelf(layer(6, 5))
-	for own, of := range map[*architecture.Layer]*Layer{&gin1: &ginOracle1, &gin2: &ginOracle2} {
-		own.Epsilon, of.Ws = 0.25, of.Wn.Times(1.25)
-	}
-	within, withinOracle := layer(5, 6)
-	last, lastOracle := layer(5, c)
-	for own, of := range map[*architecture.Layer]*Layer{&within: &withinOracle, &last: &lastOracle} {
-		own.Self, own.Neighbours, of.Ws, of.Wn = own.Neighbours, nil, of.Wn, nil
-	}
-	signed := drawSIGN(func(r, c int) reference.Matrix { return positive(r, c) }, d, 4, c, 2)
 	return map[string]struct {
 		own    infer.Model
 		oracle Model
 	}{
-		"sign": {signed.own, signed.oracle},
-		"gin": {infertest.Model("gin", 0, 0, gin1, within, gin2, last),
-			GIN(ginOracle1, withinOracle, ginOracle2, lastOracle)},
 		"sgc":  {infertest.Model("sgc", 0, 2, linear), reference.SGC{W: w, B: b}},
 		"gcn":  {infertest.Model("gcn", 0, 0, own1, own2), GCN(oracle1, oracle2)},
 		"sage": {infertest.Model("sage", 0, 0, sage1, sage2), SAGE(sageOracle1, sageOracle2)},

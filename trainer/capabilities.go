@@ -111,9 +111,9 @@ func (t *task) checkWeights() error {
 			t.method.Name)
 	}
 	for name, given := range t.options.Weights {
-		if o := given.Architecture.Operator.Name; o == "sage" || o == "gin" {
-			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, and GINConv "+
-				"their sum, and the data have weights of edges; --drop-weights reads each as 1", name)
+		if given.Architecture.Operator.Name == "sage" {
+			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, "+
+				"and the data have weights of edges; --drop-weights reads each as 1", name)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 // on T.
 func TestSection5SeveralModelsShareOneM(t *testing.T) {
 	o := options(24)
-	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "gin", "sign", "appnp", "cheby"}, 16, 24
+	o.Models, o.Hidden, o.Nodes = []string{"gcn", "sgc", "sage", "appnp", "cheby"}, 16, 24
 	out, err := Train(t.Context(), small(t, generate.BagOfWords), o, created, Silent{})
 	expect.OK(t, err)
 	b := reread(t, out.Bundle)

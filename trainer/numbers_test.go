@@ -68,7 +68,7 @@ func TestNumbersThroughARun(t *testing.T) {
 				t.Fatalf("%s %s has scores of classes: %+v", model, r.Setting, r)
 			}
 			r2[r.Setting] = r.Numbers.R2.Mean
-			if c := r.Numbers.Covered.Mean; math.Abs(c-target.Interval) > 5 {
+			if c := r.Numbers.Covered.Mean; math.Abs(c-target.Interval) > 6 { // two standard deviations of so few nodes
 				t.Errorf("%s %s: %.1f%% of the numbers are in intervals for %d%%", model, r.Setting, c, target.Interval)
 			}
 			if r.Numbers.MAE[0] < 1e3*r.Numbers.MAE[1] {

@@ -170,9 +170,6 @@ func (o Options) validateDepth() error {
 			}
 		}
 		hopping = hopping || a.Hops > 0
-		if a.Inception() && o.Hops >= a.Most {
-			return fmt.Errorf("hops is %d, %s has 1 to %d", o.Hops, name, a.Most-1)
-		}
 	}
 	switch {
 	case !deep:

@@ -232,12 +232,6 @@ func (c *clusterMethod) fitLayered(ctx context.Context, name string, relay *sear
 	if err != nil {
 		return nil, err
 	}
-	if p.ReadsHops() { // their means alone are fitted, not draws around them
-		if taught {
-			p = p.Taught(&relay.Model.Layers[0], c.teacher(modelSGC).means)
-		}
-		return search.OnS(c.options.Seed).Choose(ctx, p, judge, progress, what)
-	}
 	around := search.OnS(c.options.Seed)
 	around.Decays, around.Dropouts = []float64{1e-3, 1e-4}, []search.Dropouts{{Hidden: 0.5}}
 	n := c.neighbourhood(name, p, joined, relay.Model)

@@ -102,7 +102,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 		"safetensors file of a state_dict (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(architecture.Names(), ", "))
 	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
-	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(saysHops)+", which is no tensor; 0: the model's default")
+	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(hasHops)+", which is no tensor; 0: the model's default")
 	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
 	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served by default")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
@@ -132,9 +132,6 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 func hasAlpha(a *architecture.Architecture) bool { return a.Alpha != 0 || a.Name == "dirsage" }
 func hasHops(a *architecture.Architecture) bool  { return a.Hops != 0 }
 
-// saysHops reports whether a state_dict leaves the number of hops open; with a layer for each hop it does not.
-func saysHops(a *architecture.Architecture) bool { return hasHops(a) && !a.Inception() }
-
 // having are the names of the models that have something.
 func having(has func(*architecture.Architecture) bool) string {
 	var names []string
@@ -156,7 +153,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file",
 			len(f.files), len(f.models))
 	}
-	for name, has := range map[string]func(*architecture.Architecture) bool{"alpha": hasAlpha, "hops": saysHops} {
+	for name, has := range map[string]func(*architecture.Architecture) bool{"alpha": hasAlpha, "hops": hasHops} {
 		reads := func(model string) bool { a, err := architecture.Lookup(model); return err != nil || has(a) }
 		if flags.Changed(name) && !slices.ContainsFunc(f.models, reads) {
 			return fmt.Errorf("--%s is for model %s, not %s", name, having(has), strings.Join(f.models, ", "))

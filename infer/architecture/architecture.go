@@ -15,19 +15,15 @@ import (
 //
 //	h⁰ = x    h^l = relu(P h^{l−1} Wn + h^{l−1} Ws + b)    logits = P h^{L−1} Wn + h^{L−1} Ws + b
 //
-// Where a layer is a perceptron (a tensor is [Tensor.Second]) it is two of these, and the second has no Wn.
 // Layers of an architecture with blocks ([Tensor.Block]) read the relations of edges: relations.go. Other layers
 // are a perceptron, whose outputs z are propagated Hops times: by Mix, with the bias of the last
 // layer added at the end, or, if Mix is nil, with a restart and the bias in z:
 //
 //	logits = Σ_t w_t P^t z + b, w = Mix(α, K)        z^{t+1} = (1−α) P z^t + α z⁰, z⁰ = z + b, logits = z^K
-//
-// With a Head layer t reads P^t x, and the last layer reads all of the others side by side (sign.go).
 type Architecture struct {
 	Name     string
 	Operator *Operator
 	Prefix   string   // of a layer's tensors; a %d in it is the layer's number
-	Head     string   // prefix of the last layer, where it reads all others side by side; empty: the one before alone
 	Tensors  []Tensor // a layer's, in the order of [Weights.Params]
 	// Fewest and Most are the numbers of layers that a model may have.
 	Fewest, Most int
@@ -51,9 +47,6 @@ type Tensor struct {
 	Tail                  string // the name behind the prefix
 	Bias                  bool
 	Neighbours, Self, Far float32
-	// Epsilon says that the tensor is ε, a number: the layer has (1+ε) Wn on the node itself.
-	Epsilon bool
-	Second  bool // of the second linear layer of a perceptron, which reads no neighbours
 	// Block says, of an architecture that reads relations, which of x, P_1 x, …, P_R x, P_1² x, … the tensor
 	// multiplies; its layers have all these matrices in [Layer.Self], one below the other.
 	Block    int
@@ -61,8 +54,11 @@ type Tensor struct {
 	Missing  string // why a state_dict without it is refused, if that is worth telling
 }
 
-// architectures is the list of models; each is in a file of its own.
-var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, SGC, sign, ssgc}
+// architectures is the list of models. Each is in a file of its own, but those that read relations are together.
+var architectures = []*Architecture{appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, SGC, ssgc}
+
+// maxLayers keeps the number of tables, one a layer, within reason.
+const maxLayers = 8
 
 // Architectures are the known ones, in the order of their names.
 func Architectures() []*Architecture { return slices.Clone(architectures) }
@@ -81,21 +77,10 @@ func Plain() []*Architecture {
 	return slices.DeleteFunc(Architectures(), (*Architecture).Relational)
 }
 
-// Convolving are the names of the architectures whose layers all read neighbours, in order. Models of two such layers
+// Convolving are the names of the architectures whose layers read neighbours, in order. Models of two such layers
 // can be made frozen by cluster means (docs/algorithm.md, section 5, last part).
 func Convolving() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.allConvolve() })
-}
-
-// allConvolve reports whether all layers read neighbours.
-func (a *Architecture) allConvolve() bool { return a.Convolves() && a.Linears() == 1 }
-
-// Linears is the number of [Weights.Layers] that a layer of the architecture is: 2 where it is a perceptron.
-func (a *Architecture) Linears() int {
-	if slices.ContainsFunc(a.Tensors, func(t Tensor) bool { return t.Second }) {
-		return 2
-	}
-	return 1
+	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.Convolves() })
 }
 
 // Lookup returns the architecture of a name; the error lists the names.
@@ -112,7 +97,7 @@ func Lookup(name string) (*Architecture, error) {
 func Operators() []*Operator {
 	var out []*Operator
 	for _, a := range architectures {
-		if a.allConvolve() && !slices.Contains(out, a.Operator) {
+		if a.Convolves() && !slices.Contains(out, a.Operator) {
 			out = append(out, a.Operator)
 		}
 	}
@@ -127,6 +112,9 @@ func (a *Architecture) Convolves() bool {
 
 // Linear reports whether the logits are linear in the features, so that the fit is convex.
 func (a *Architecture) Linear() bool { return (a.Mix != nil || a.Relational()) && a.Most == 1 }
+
+// Deepens reports whether the number of layers is a choice.
+func (a *Architecture) Deepens() bool { return a.Most > a.Fewest }
 
 // Tensor is the name of a tensor of a layer.
 func (a *Architecture) Tensor(layer int, t Tensor) string {

@@ -27,9 +27,6 @@ var mean = &Operator{Name: "sage", Scales: func(degree float64) (in, out float64
 	return 1, 1 / degree
 }}
 
-// sum is B itself: GIN.
-var sum = &Operator{Name: "gin", Scales: func(float64) (in, out float64) { return 1, 1 }}
-
 // symmetric is D^-½ B D^-½: Cheby.
 var symmetric = &Operator{Name: "cheby", Scales: func(degree float64) (in, out float64) {
 	if degree <= 0 {

@@ -24,7 +24,6 @@ type Weights struct {
 type Layer struct {
 	Neighbours, Self, Far *graph.Dense // in×out; nil: none
 	Bias                  []float32    // out
-	Epsilon               float32      // ε, where Self is (1+ε) Neighbours
 }
 
 // Width is the number of columns that a layer gives.
@@ -43,27 +42,17 @@ const MaxHops = 100
 // them: the inverse of [Build].
 func (a *Architecture) Params(layers []Layer, alpha float32, hops int) []tensor.Tensor {
 	var weights []tensor.Tensor
-	for k := range len(layers) / a.Linears() {
-		named := a
-		if a.Inception() && k+1 == len(layers) {
-			named = a.head()
-		}
+	for k, l := range layers {
 		for _, t := range a.Tensors {
-			l := layers[k*a.Linears()]
-			if t.Second {
-				l = layers[k*a.Linears()+1]
-			}
 			switch {
-			case t.Epsilon:
-				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: rowOf([]float32{l.Epsilon})})
 			case t.Bias:
-				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: rowOf(l.Bias)})
+				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: rowOf(l.Bias)})
 			case a.Relational():
-				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
+				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Block(t.Block, a.Blocks())})
 			case t.Neighbours != 0:
-				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: l.Neighbours.Times(t.Neighbours)})
+				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Neighbours.Times(t.Neighbours)})
 			case !t.Optional:
-				weights = append(weights, tensor.Tensor{Name: named.Tensor(k, t), Value: l.Self.Times(t.Self)})
+				weights = append(weights, tensor.Tensor{Name: a.Tensor(k, t), Value: l.Self.Times(t.Self)})
 			}
 		}
 	}
@@ -75,7 +64,7 @@ func (a *Architecture) Scalars(weights []tensor.Tensor, alpha float32, hops int)
 	if a.Alpha != 0 {
 		weights = append(weights, tensor.Tensor{Name: "alpha", Value: rowOf([]float32{alpha})})
 	}
-	if a.Hops != 0 && !a.Inception() && !(a.Implied && hops == a.Hops) {
+	if a.Hops != 0 && !(a.Implied && hops == a.Hops) {
 		weights = append(weights, tensor.Tensor{Name: "hops", Value: rowOf([]float32{float32(hops)})})
 	}
 	return weights
@@ -99,12 +88,9 @@ func Build(name string, params []tensor.Tensor) (*Weights, error) {
 // build takes the weights of as many layers as there are.
 func (a *Architecture) build(p *tensor.Set) *Weights {
 	m := &Weights{Architecture: a}
-	if a.Inception() {
-		return m.inception(p)
-	}
 	var before tensor.Tensor
 	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
-		m.Layers = append(m.Layers, m.layer(p, k, &before)...)
+		m.Layers = append(m.Layers, m.layer(p, k, &before))
 	}
 	if a.Alpha != 0 {
 		m.Alpha = m.scalar(p, "alpha")
@@ -121,31 +107,6 @@ func (a *Architecture) build(p *tensor.Set) *Weights {
 	return m
 }
 
-// head is the architecture of the last layer alone, where it has a name of its own.
-func (a *Architecture) head() *Architecture {
-	of := *a
-	of.Prefix, of.Head = a.Head, ""
-	return &of
-}
-
-// inception takes the weights of a layer for each hop, all of one shape, and of the last layer.
-func (m *Weights) inception(p *tensor.Set) *Weights {
-	a := m.Architecture
-	for k := 0; k < a.Fewest || (k < a.Most && a.begun(p, k)); k++ {
-		m.Layers = append(m.Layers, m.layer(p, k, &tensor.Tensor{})...)
-		if first, l := m.params[0].Value, m.params[2*k].Value; l.Rows != first.Rows || l.Cols != first.Cols {
-			p.Fail(fmt.Errorf("tensor %s is %d×%d, want %d×%d as %s", m.params[2*k].Name, l.Rows, l.Cols, first.Rows, first.Cols,
-				m.params[0].Name))
-		}
-	}
-	m.Hops = len(m.Layers) - 1
-	side := graph.Dense{Cols: len(m.Layers) * m.params[0].Value.Cols}
-	head := &Weights{Architecture: a.head()}
-	m.Layers = append(m.Layers, head.layer(p, 0, &tensor.Tensor{Name: "all layers side by side", Value: &side})...)
-	m.params = append(m.params, head.params...)
-	return m
-}
-
 // scalar takes a tensor of 1×1 and keeps it among the weights.
 func (m *Weights) scalar(p *tensor.Set, name string) float32 {
 	value := p.Sized(name, 1, 1)
@@ -159,27 +120,16 @@ func (a *Architecture) begun(p *tensor.Set, k int) bool {
 }
 
 // layer takes the weights of layer k, which reads as many columns as the layer before it gives. All its matrices
-// have one shape; the second layer of a perceptron has a shape of its own. before is the first matrix of the previous
-// layer; layer replaces it by the first matrix of this one.
-func (m *Weights) layer(p *tensor.Set, k int, before *tensor.Tensor) []Layer {
-	a := m.Architecture
-	layers := make([]Layer, a.Linears())
-	l, first := &layers[0], (*graph.Dense)(nil)
+// have one shape. before is the first matrix of the previous layer; layer replaces it by the first matrix of this one.
+func (m *Weights) layer(p *tensor.Set, k int, before *tensor.Tensor) (l Layer) {
+	a, first := m.Architecture, (*graph.Dense)(nil)
 	for _, t := range a.Tensors {
 		name := a.Tensor(k, t)
 		if t.Optional && (k > 0 && m.Layers[0].Far == nil || k == 0 && !p.Has(name)) {
 			continue
 		}
-		if t.Second && l == &layers[0] {
-			first, l = nil, &layers[1]
-		}
 		var w *graph.Dense
 		switch {
-		case t.Epsilon:
-			if w = p.Sized(name, 1, 1); p.Err() == nil {
-				l.Epsilon = w.Data[0]
-				share(&l.Self, 1+l.Epsilon, l.Neighbours)
-			}
 		case first == nil:
 			first = p.Free(name)
 			if w = first; before.Value != nil {
@@ -202,7 +152,7 @@ func (m *Weights) layer(p *tensor.Set, k int, before *tensor.Tensor) []Layer {
 			}
 		}
 	}
-	return layers
+	return l
 }
 
 // share adds a share of w to a sum of matrices.
@@ -233,14 +183,8 @@ func (m *Weights) Features() int {
 // Classes is C.
 func (m *Weights) Classes() int { return m.Layers[len(m.Layers)-1].Width() }
 
-// Depth is the number of layers of the architecture. Where they are perceptrons, [Weights.Layers] are twice as many;
-// where each hop has a layer of its own, Depth is the fewest.
-func (m *Weights) Depth() int {
-	if m.Architecture.Inception() {
-		return m.Architecture.Fewest
-	}
-	return len(m.Layers) / m.Architecture.Linears()
-}
+// Depth is the number of layers.
+func (m *Weights) Depth() int { return len(m.Layers) }
 
 // Choices are the numbers of layers and hops, 0 where they are the architecture's defaults.
 func (m *Weights) Choices() (layers, hops int) {

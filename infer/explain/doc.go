@@ -12,8 +12,7 @@
 //	strongest.go  the largest shares alone, for every prediction of a stream
 //	share.go      an arrival with the arrivals of its batch that it can read, and the shares of its terms
 //	hops.go       the coefficients of models of hops: sgc, ssgc, appnp
-//	layers.go     the coefficients of models whose layers read neighbours: gcn, sage, gin, cheby
-//	inception.go  the coefficients of the model that reads each hop by a layer of its own: sign
+//	layers.go     the coefficients of models whose layers read neighbours: gcn, sage, cheby
 //	relational.go the coefficients of models that read the relations of edges: rsgc, rgcn, dirsgc, dirsage
 //	expert.go     those of the expert of own features, a part of the shares of features and biases
 //	removal.go    the arrival without one of its terms, by a second pass

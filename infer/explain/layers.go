@@ -14,9 +14,7 @@ type convolution struct {
 	*infer.Parts
 	*architecture.Operator
 	layers []layer
-	// reading is the last layer that reads neighbours. Only for layers before it the tables have c.
-	reading int
-	scale   int // the column of the tables with in* out*; of models that have it
+	scale  int // the column of the tables with in* out*; of models that have it
 }
 
 // layer is a layer of a convolution. A node's row of x·w begins with its message.
@@ -24,24 +22,18 @@ type layer struct {
 	w    *graph.Dense // [Wn | Ws], or Wn alone
 	own  *graph.Dense // Ws; nil: none
 	bias []float32
-	// reads says that there is a Wn; a layer that has none reads no neighbours.
-	reads bool
-	way   int // where c_l, the way back through the layer's hidden units, begins in a row of the tables
+	way  int // where c_l, the way back through the layer's hidden units, begins in a row of the tables
 }
 
 func (l *layer) width() int { return len(l.bias) }
 
 func newConvolution(p *infer.Parts) *convolution {
 	f := &convolution{Parts: p, Operator: p.Network.Architecture.Operator, scale: p.C}
-	for n, l := range p.Network.Layers {
-		reads := l.Neighbours != nil
-		if reads {
-			f.reading = n
-		}
-		f.layers = append(f.layers, layer{graph.Beside(l.Neighbours, l.Self), l.Self, l.Bias, reads, f.scale})
+	for _, l := range p.Network.Layers {
+		f.layers = append(f.layers, layer{graph.Beside(l.Neighbours, l.Self), l.Self, l.Bias, f.scale})
 		f.scale += l.Width()
 	}
-	f.scale = f.layers[f.reading].way
+	f.scale = f.last().way
 	return f
 }
 
@@ -89,20 +81,17 @@ func (f *convolution) unfold(p *place, members []layerPass, l *linear, n int, ga
 	of, me := &f.layers[n], &members[0]
 	for c, v := range gamma {
 		l.bias += v * float64(of.bias[c])
-		if by := me.out * v; of.reads && by != 0 {
+		if by := me.out * v; by != 0 {
 			l.read.add(f.U[n]+c, by)
 		}
 	}
 	for at, j := range p.among(0) {
-		if !of.reads {
-			break
-		}
 		other, weight := &members[p.index[j]], p.weight(0, at)
 		for c, v := range gamma {
 			l.among[at] += me.out * v * weight * other.in * other.z[n][c]
 		}
 	}
-	if n > 0 && of.reads {
+	if n > 0 {
 		for c, way := range me.ways[n-1] {
 			by := 0.0
 			for k, w := range of.w.Row(c)[:len(gamma)] {
@@ -115,10 +104,6 @@ func (f *convolution) unfold(p *place, members []layerPass, l *linear, n int, ga
 	}
 	row := make([]float64, of.w.Cols)
 	for c, v := range gamma {
-		if !of.reads {
-			row[c] = v
-			continue
-		}
 		if f.Loops {
 			row[c] += me.in * me.out * v
 		}
@@ -162,28 +147,18 @@ func (f *convolution) hide(p *place, members []layerPass, m, n int) {
 	me, l, after := &members[m], &f.layers[n], &f.layers[n+1]
 	width, z := l.width(), me.z[n]
 	h, ways := p.floats(width), make([]float64, width)
-	if l.reads {
-		copy(h, p.read(m, f.Tables, f.U[n], f.U[n]+width))
-	}
-	if n > 0 && n < f.reading {
+	copy(h, p.read(m, f.Tables, f.U[n], f.U[n]+width))
+	if n > 0 {
 		f.through(p, me, m, n, ways)
-	}
-	if n > 0 && l.reads {
 		addTransformed(h, me.back, l.w, 1)
 	}
 	for c := range h {
-		if !l.reads {
-			break
-		}
 		ways[c] += me.in * z[c]
 		if f.Loops {
 			h[c] += me.in * z[c]
 		}
 	}
 	for at, j := range p.among(m) {
-		if !l.reads {
-			break
-		}
 		other, weight := &members[p.index[j]], p.weight(m, at)
 		for c := range h {
 			h[c] += weight * other.in * other.z[n][c]
@@ -198,11 +173,9 @@ func (f *convolution) hide(p *place, members []layerPass, m, n int) {
 		h[c] = max(h[c], 0)
 		open[c] = h[c] > 0
 	}
-	if n < f.reading {
-		me.back = p.read(m, f.Tables, f.layers[n].way, f.layers[n].way+width)
-		for c, way := range ways {
-			me.back[c] *= way
-		}
+	me.back = p.read(m, f.Tables, f.layers[n].way, f.layers[n].way+width)
+	for c, way := range ways {
+		me.back[c] *= way
 	}
 	next := make([]float64, after.w.Cols)
 	addTransformed(next, h, after.w, 1)

@@ -31,8 +31,6 @@ func frozenOf(p *infer.Parts) frozen {
 		return newConvolution(p)
 	case p.Network.Architecture.Mix != nil:
 		return newMixture(p)
-	case p.Network.Architecture.Inception():
-		return newInception(p)
 	}
 	return newRestart(p)
 }

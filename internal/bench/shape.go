@@ -74,20 +74,14 @@ func distinct(rng *rand.Rand, dst []int32, k, n int) []int32 {
 // model draws a model of an architecture with as few layers as it may have.
 func (s *Shape) model(a *architecture.Architecture) (infer.Model, error) {
 	rng, in := s.rng("model "+a.Name), s.Features
-	if a.Inception() {
-		return s.inception(a, rng)
-	}
-	layers := make([]architecture.Layer, a.Fewest*a.Linears())
+	layers := make([]architecture.Layer, a.Fewest)
 	for l := range layers {
-		out, second := hidden, l%a.Linears() > 0
+		out := hidden
 		if l == len(layers)-1 {
 			out = s.Classes
 		}
 		for _, t := range a.Tensors {
 			switch {
-			case t.Second != second:
-			case t.Epsilon:
-				layers[l].Self = layers[l].Neighbours
 			case t.Bias:
 				layers[l].Bias = dense(rng, 1, out, 0.1).Data
 			case !t.Optional:
@@ -99,18 +93,6 @@ func (s *Shape) model(a *architecture.Architecture) (infer.Model, error) {
 		in = out
 	}
 	return infer.New(a, layers, a.Alpha, a.Hops)
-}
-
-// inception draws a model of a layer for each hop, and one that reads all of them.
-func (s *Shape) inception(a *architecture.Architecture, rng *rand.Rand) (infer.Model, error) {
-	linear := func(in, out int) architecture.Layer {
-		return architecture.Layer{Self: dense(rng, in, out, 1/math.Sqrt(float64(in))), Bias: dense(rng, 1, out, 0.1).Data}
-	}
-	var layers []architecture.Layer
-	for range a.Hops + 1 {
-		layers = append(layers, linear(s.Features, hidden))
-	}
-	return infer.New(a, append(layers, linear((a.Hops+1)*hidden, s.Classes)), a.Alpha, a.Hops)
 }
 
 // addShare returns to + share·w, w for a nil to.

@@ -135,20 +135,6 @@ func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	}
 }
 
-// GIN and SIGN answer on the consumers' path as the trainer does.
-func TestConsumersAnswerByGINAndSIGN(t *testing.T) {
-	for _, model := range []string{"gin", "sign"} {
-		o := options()
-		o.Models, o.Hidden = []string{model}, 16
-		out, err := trainer.Train(t.Context(), small(t), o, time.Unix(0, 0), quiet{})
-		expect.OK(t, err)
-		warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard)
-		if err != nil || warnings != nil || len(out.Answers) < 20 {
-			t.Errorf("%s: %v, %q, %d answers", model, err, warnings, len(out.Answers))
-		}
-	}
-}
-
 // weigh gives the edges of a data set weights.
 func weigh(d *dataset.Dataset) *dataset.Dataset {
 	var weights []float32

@@ -16,7 +16,7 @@ from rivulet_mcond import Arrival, ArtifactError, Named, Predictor, _safetensors
 
 from .conftest import Set
 
-MODELS = "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby"
+MODELS = "sgc,ssgc,gcn,sage,appnp,cheby"
 
 
 @pytest.fixture

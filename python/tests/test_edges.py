@@ -54,7 +54,7 @@ class Case:
 
 CLASSES = ["--label", "label", "--drop", "amount,tags", "--positional"]
 CASES = {
-    "weights": Case(True, CLASSES, "sgc,gcn,sage,gin,sign,appnp,cheby", ["--own", "always", "--hidden", "8"]),
+    "weights": Case(True, CLASSES, "sgc,gcn,sage,appnp,cheby", ["--own", "always", "--hidden", "8"]),
     "directions": Case(False, [*CLASSES, "--directed"], "dirsgc,dirsage", ["--hidden", "8"]),
     "arrivals that only cite": Case(
         False, [*CLASSES, "--directed", "--arrival-edges", "out"], "dirsgc", ["--own", "never"]
@@ -78,7 +78,7 @@ CASES = {
     "labels": Case(
         True,
         ["--task", "labels", "--label", "tags", "--drop", "label,amount", "--positional"],
-        "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby",
+        "sgc,ssgc,gcn,sage,appnp,cheby",
         ["--hidden", "8"],
     ),
 }

@@ -42,7 +42,7 @@ def stack(
     trained: Callable[[str, str], Set], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Set]]:
     """A broker, and a consumer that serves the artifact of the generated graph."""
-    of = trained("small", "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby")
+    of = trained("small", "sgc,ssgc,gcn,sage,appnp,cheby")
     consumer = of.programs / "consumer"
     if not consumer.exists():
         root = pathlib.Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from rivulet_mcond import Arrival, ArrivalError, ArtifactError, Dense, Named, Pr
 
 from .conftest import Set
 
-MODELS = "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby"
+MODELS = "sgc,ssgc,gcn,sage,appnp,cheby"
 Trained = Callable[[str, str], Set]
 
 

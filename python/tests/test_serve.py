@@ -15,7 +15,7 @@ from .conftest import Set
 
 @pytest.fixture(scope="module")
 def small(trained: Callable[[str, str], Set]) -> Set:
-    return trained("small", "sgc,ssgc,gcn,sage,gin,sign,appnp,cheby")
+    return trained("small", "sgc,ssgc,gcn,sage,appnp,cheby")
 
 
 @pytest.fixture(scope="module")

@@ -62,9 +62,8 @@ func (s Support) mean(f func(i int) float64) float64 {
 // node of T, in units of their effect on the logits (docs/algorithm.md, section 5, step 3). tables are the model's on
 // T.
 //
-//	hops      [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
-//	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
-//	inception [u_{K−1}·P_K, …, u_0·P_1, c·cs]
+//	hops    [u_{K−1}·s_{K−1}, …, u_0·s_0, c·cs]; of SGC with K = 2 s = 1, RMS of 1/D_i and cs = RMS of ‖z_i‖/√D_i
+//	layers  [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 //
 // Numbers are measured in units of their standard deviations, and logits of labels as they are: u·diag(s/σ) in place of
 // u less its class mean.
@@ -75,8 +74,6 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages 
 		parts = relationalMessages
 	case m.Architecture.Convolves():
 		parts = layerMessages
-	case m.Architecture.Inception():
-		parts = inceptionMessages
 	}
 	out := parts(m, tables, s)
 	for _, share := range s.Bins {
@@ -90,8 +87,6 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages 
 // mean masks μ of their relus:
 //
 //	E_{L−1} = Wo of layer L      E_l = Wo of layer l+1 · diag(μ_{l+1}) · E_{l+1}
-//
-// A layer that reads no neighbours has no u; what the arrival left behind it goes on through its Ws, in place of Wn.
 func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	op, last := m.Architecture.Operator, len(m.Layers)-1
 	factor := byDegree{s: func(d float64) float64 { _, out := op.Scales(d); return out },
@@ -102,12 +97,9 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 	states, messages := m.Frozen(t, s.Pre).(interface {
 		States(b *attach.Batch) (states, messages []*graph.Dense)
 	}).States(s.Batch)
-	var out growth.Messages
-	if m.Layers[last].Neighbours != nil {
-		out.U = []growth.Part{s.part(1)}
-	}
+	out := growth.Messages{U: []growth.Part{s.part(1)}}
 	var ways []*graph.Dense
-	var effect, left *graph.Dense // E_{l+1} and the same of what the arrival left, behind the mask of layer l+1
+	var effect *graph.Dense // E_{l+1} behind the mask of layer l+1
 	for l := last - 1; l >= 0; l-- {
 		next := m.Layers[l+1]
 		own, onward := next.Self, next.Neighbours
@@ -115,69 +107,17 @@ func layerMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
 			own = next.Neighbours
 		}
 		if effect != nil {
-			own = graph.MulDense(own, effect)
-		}
-		switch {
-		case onward == nil && left != nil:
-			onward = graph.MulDense(next.Self, left)
-		case onward != nil && effect != nil:
-			onward = graph.MulDense(onward, effect)
+			own, onward = graph.MulDense(own, effect), graph.MulDense(onward, effect)
 		}
 		mask := masks(states[l])
 		steps := float64(last - 1 - l) // layers of the arrival's own between this one and the last
-		if m.Layers[l].Neighbours != nil {
-			out.U = append(out.U, growth.Part{Factor: factor.effects(s, mask, own, steps+1, nil, firstEffects)})
-		}
-		if onward != nil { // a later layer reads it
-			ways = append(ways, factor.effects(s, messages[l], onward, steps, factor.back, backEffects))
-			left = masked(onward, mask)
-		}
+		out.U = append(out.U, growth.Part{Factor: factor.effects(s, mask, own, steps+1, nil, firstEffects)})
+		ways = append(ways, factor.effects(s, messages[l], onward, steps, factor.back, backEffects))
 		effect = masked(own, mask)
 	}
 	slices.Reverse(out.U)
 	slices.Reverse(ways)
 	out.C.Factor = diagonal(ways, t.C.Cols)
-	return out
-}
-
-// inceptionMessages are the messages for hops that have layers of their own. Hop t of an arrival is out·(a·u_{t−1}):
-// the other columns of u_{t−1} go on to later hops through other arrivals alone, and have no part. P_t weighs the
-// hop's columns by their effect on the logits; the way back by that of the arrival's own x W_t, t ≥ 2, on them.
-func inceptionMessages(m infer.Model, t *infer.Tables, s Support) growth.Messages {
-	op := m.Architecture.Operator
-	scale := func(d float64) float64 { _, out := op.Scales(d); return out }
-	one := func(float64) float64 { return 1 }
-	factor := byDegree{s: scale, back: one, kappa: one}
-	hidden := m.Frozen(t, s.Pre).(infer.Embedder).Embeddings(s.Batch)
-	var first []*graph.Dense
-	for hop := m.Hops; hop >= 0; hop-- {
-		first = append(first, m.Layers[hop].Self)
-	}
-	own, head, width := s.Pre.Fold(graph.Beside(first...)).Apply(s.Batch.X), m.Layers[m.Hops+1].Self, m.Layers[0].Width()
-	back := graph.NewDense(s.Batch.Len(), head.Cols)
-	var out growth.Messages
-	for hop := 1; hop <= m.Hops; hop++ {
-		at := (m.Hops - hop) * width
-		v := &graph.Dense{Rows: width, Cols: head.Cols, Data: head.Data[hop*width*head.Cols : (hop+1)*width*head.Cols]}
-		mask := masks(hidden.Columns(at, at+width))
-		of := factor.effects(s, mask, v, 0, nil, firstEffects)
-		padded := graph.NewDense(t.U[hop-1].Cols, of.Cols) // the hop's columns are the last ones
-		copy(padded.Data[at*of.Cols:], of.Data)
-		out.U = append(out.U, growth.Part{Factor: padded})
-		if hop < 2 {
-			continue
-		}
-		for i := range mask.Rows {
-			for k := range mask.Row(i) {
-				mask.Row(i)[k] *= own.Row(i)[at+k]
-			}
-		}
-		graph.Add(back.Data, graph.MulDense(mask, v).Data)
-	}
-	out.C.Scale = float32(math.Sqrt(s.mean(func(i int) float64 {
-		in, outward := op.Scales(s.degree(i))
-		return squaredLength(s.effect(back.Row(i))) * sq(in*outward)
-	}) / s.mean(func(i int) float64 { return sq(scale(s.degree(i))) })))
 	return out
 }
 

@@ -10,16 +10,13 @@
 //
 // # The models with hidden layers
 //
-// GCN, GraphSAGE, GIN, APPNP and Cheby (K = 2), of two layers here, minimise the same loss over their own logits o by
+// GCN, GraphSAGE, APPNP and Cheby (K = 2), of two layers here, minimise the same loss over their own logits o by
 // full-batch Adam; see [GNN]. X n×d stands for the preprocessed features, P n×n for the model's operator
 // (hopOf), δ for dropout, p n×h for the hidden layer's input, a = δ(relu(p)) n×h for its output:
 //
 //	gcn     p = P δ(X) W1 + b1                  o = P a W2 + b2                     P = Â
 //	sage    p = P δ(X) Wn1 + δ(X) Ws1 + b1      o = P a Wn2 + a Ws2 + b2            P = D^-1 A
 //	cheby   the same, W[0] = Ws and W[1] = −Wn                                      P = D^-½ A D^-½
-//	gin     p = P δ(X) W1 + b1                  q = a W2 + b2, p = P δ(relu(q)) W3  P = (B + I)/unit
-//	        of two convolutions: + b3           o = a W4 + b4
-//	sign    p = [δ(X) W_0 | P δ(X) W_1 | …] + b o = a V + b'                        P = D^-½ A D^-½
 //	appnp   p = δ(X) W1 + b1                    z⁰ = a W2 + b2                      P = Â
 //	                                            z^{t+1} = (1−α) P z^t + α z⁰, o = z^K
 //
@@ -43,7 +40,6 @@
 //	                     the weights become a model
 //	param.go             parameters, their start and their steps
 //	gnn_problem.go       T and S as problems, P, and pre(X) with dropout
-//	inception.go           designs of hops that have weights of their own
 //	relational.go          designs and layers that read the two directions of edges
 //	gnn_products.go      wide products, dropout masks
 //	perceptron.go        models of a node's own features alone, as problems of the two fits

@@ -6,6 +6,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/graph/gemm"
+	"rivulet/infer"
 )
 
 // copies is the number of draws of a synthetic node in an epoch.
@@ -71,6 +72,16 @@ func (p GNNProblem) Around(s Neighbourhood) GNNProblem {
 		return inputs, soft
 	}
 	return out
+}
+
+// soften makes soft labels of logits: half the labels and half the probabilities of the logits.
+func (p *GNNProblem) soften() {
+	for i := range p.Soft.Rows {
+		row := p.Soft.Row(i)
+		infer.Softmax(row, row, 1)
+		graph.Scale(row, 0.5)
+		row[p.Labels[i]] += 0.5
+	}
 }
 
 // scatter adds ±√s to the columns of each row, by signs that follow from the seed.

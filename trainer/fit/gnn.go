@@ -31,8 +31,6 @@ type GNNProblem struct {
 	Task target.Task
 	// draw draws inputs and soft labels of an epoch anew, by a seed; nil: they stay.
 	draw func(seed uint64) (inputs [2]Design, soft *graph.Dense)
-	// unit is what the weights of the first layer and of later ones that read neighbours are divided by ([hopOf]); 0: 1.
-	unit float32
 	// nodes are the nodes of the graph that the problem is posed on which are its rows; nil: all.
 	nodes []int32
 }

@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -50,9 +49,6 @@ type layer interface {
 // newNetwork draws the weights of a problem's model.
 func newNetwork(p *GNNProblem, arch *architecture.Architecture, rng *rand.Rand) *network {
 	n := &network{problem: p, arch: arch, b1: bias(p.Hidden)}
-	if arch.Inception() {
-		return newInceptionNetwork(n, p, rng)
-	}
 	self := readsSelf(arch)
 	n.inputs = n.reads([2]Design{p.Propagated, p.Self})
 	for _, f := range n.inputs {
@@ -72,21 +68,12 @@ func newNetwork(p *GNNProblem, arch *architecture.Architecture, rng *rand.Rand) 
 	}
 	hopT := p.Hop.Transpose()
 	layers := max(p.Layers, arch.Fewest)
-	perceptron := arch.Linears() > 1
-	for k := 1; k <= layers; k++ {
+	for k := 2; k <= layers; k++ {
 		width := p.Hidden
 		if k == layers {
 			width = p.Classes
 		}
-		switch {
-		case perceptron && k > 1:
-			n.later = append(n.later, newConvolution(p.Hop, hopT, rng, p.Hidden, p.Hidden, false))
-			fallthrough
-		case perceptron:
-			n.later = append(n.later, newDense(rng, p.Hidden, width))
-		case k > 1:
-			n.later = append(n.later, newConvolution(p.Hop, hopT, rng, p.Hidden, width, self))
-		}
+		n.later = append(n.later, newConvolution(p.Hop, hopT, rng, p.Hidden, width, self))
 	}
 	return n
 }
@@ -104,7 +91,7 @@ func (n *network) reads(inputs [2]Design) (out []Design) {
 
 // readsSelf reports whether layers read a node itself besides its neighbours.
 func readsSelf(a *architecture.Architecture) bool {
-	return slices.ContainsFunc(a.Tensors, func(t architecture.Tensor) bool { return t.Self != 0 && !t.Second })
+	return slices.ContainsFunc(a.Tensors, func(t architecture.Tensor) bool { return t.Self != 0 })
 }
 
 func (n *network) params() []*param {
@@ -147,11 +134,7 @@ func (n *network) model(copied bool) infer.Model {
 		return p.value
 	}
 	layer := func(neighbours, self, bias *param) architecture.Layer {
-		of := architecture.Layer{Neighbours: view(neighbours), Self: view(self), Bias: view(bias).Data}
-		if summing(n.arch) && neighbours != nil {
-			of.Neighbours = of.Neighbours.Times(1 / n.unit())
-		}
-		return of
+		return architecture.Layer{Neighbours: view(neighbours), Self: view(self), Bias: view(bias).Data}
 	}
 	first := slices.Clone(n.w1) // on the neighbours and on the node itself
 	if !n.arch.Convolves() {
@@ -159,9 +142,6 @@ func (n *network) model(copied bool) infer.Model {
 	}
 	first = append(first, nil)
 	layers := []architecture.Layer{layer(first[0], first[1], n.b1)}
-	if n.arch.Inception() {
-		layers = hopLayers(layers[0].Self, layers[0].Bias, n.problem.Hops+1)
-	}
 	for _, l := range n.later {
 		layers = append(layers, layer(l.weights()))
 	}
@@ -172,23 +152,14 @@ func (n *network) model(copied bool) infer.Model {
 	return m
 }
 
-// unit is that of the problem.
-func (n *network) unit() float32 { return cmp.Or(n.problem.unit, 1) }
-
 // begin sets the weights to a model's, the inverse of model; a model of another shape panics.
 func (n *network) begin(m infer.Model) {
 	layers := m.Layers
-	if n.arch.Inception() {
-		layers = sideBySide(layers)
-	}
 	if m.Architecture != n.arch || len(layers) != 1+len(n.later) {
 		panic(fmt.Sprintf("fit: %s of %d layers to begin a %s of %d", m.Name(), len(layers), n.arch.Name, 1+len(n.later)))
 	}
 	params := n.params()
 	for _, l := range layers {
-		if summing(n.arch) && l.Neighbours != nil {
-			l.Neighbours, l.Self = l.Neighbours.Times(n.unit()), nil
-		}
 		for _, w := range []*graph.Dense{l.Neighbours, l.Self, {Rows: 1, Cols: len(l.Bias), Data: l.Bias}} {
 			if w == nil {
 				continue
@@ -329,26 +300,6 @@ func (c *convolution) backward(hidden, g *graph.Dense) *graph.Dense {
 		gemm.Add(back, 1, gemm.Of(g), gemm.Of(c.ws.value).T())
 	}
 	return back
-}
-
-// dense is the second layer of a perceptron, which reads no neighbours:
-//
-//	o = a W + b        ∂L/∂W = aᵀg    ∂L/∂a = g Wᵀ    ∂L/∂b = 1ᵀg
-type dense struct{ w, b *param }
-
-func newDense(rng *rand.Rand, hidden, width int) *dense {
-	return &dense{glorot(rng, hidden, width), bias(width)}
-}
-
-func (d *dense) weights() (neighbours, self, bias *param) { return nil, d.w, d.b }
-
-func (d *dense) forward(hidden *graph.Dense) *graph.Dense {
-	return Explicit{X: hidden}.Forward(d.w.value).AddRow(d.b.value.Data)
-}
-
-func (d *dense) backward(hidden, g *graph.Dense) *graph.Dense {
-	d.b.grad, d.w.grad = columnSums(g), Explicit{X: hidden}.Adjoint(g)
-	return timesTransposed(g, d.w.value)
 }
 
 // pageRank is the last layer where it restarts (APPNP), linear in z⁰ = a W + b:

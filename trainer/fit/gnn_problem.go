@@ -2,7 +2,6 @@ package fit
 
 import (
 	"fmt"
-	"slices"
 
 	"rivulet/graph"
 	"rivulet/infer"
@@ -78,35 +77,13 @@ func (s Shape) architecture() *architecture.Architecture {
 
 // hopOf is P, by which the shape's layers read the neighbours in a graph B with weights ≥ 0 and without
 // self-loops: diag(out)·(B [+ I])·diag(in), […] where the operator has self-loops.
-//
-// Where a layer sums up its neighbours and (1+ε) of the node itself (GIN), P is (B + I)/unit: ε is 0. With unit the
-// mean degree, itself included, rows of P·X are as long as those of other operators, so that the start, the learning
-// rate and weight decays suit them; the weights of the model are those of the fit over unit. Of other operators unit
-// is 1.
-func hopOf(s Shape, adj *graph.CSR) (p *graph.CSR, unit float32) {
-	a := s.architecture()
-	o := a.Operator
+func hopOf(s Shape, adj *graph.CSR) *graph.CSR {
+	o := s.architecture().Operator
 	in, out := o.All(adj.RowSums(), 0)
-	switch {
-	case summing(a):
-		total := 0.0
-		for _, d := range adj.RowSums() {
-			total += 1 + float64(d)
-		}
-		unit = float32(total / float64(max(1, adj.Rows)))
-		for k := range out {
-			out[k] = 1 / unit
-		}
-		return graph.Scaled(adj, out, in, in), unit
-	case o.Loops:
-		return graph.Scaled(adj, out, in, in), 1
+	if o.Loops {
+		return graph.Scaled(adj, out, in, in)
 	}
-	return graph.Scaled(adj, out, in, nil), 1
-}
-
-// summing reports whether layers have one matrix for the neighbours and, times 1+ε, for the node itself.
-func summing(a *architecture.Architecture) bool {
-	return slices.ContainsFunc(a.Tensors, func(t architecture.Tensor) bool { return t.Epsilon })
+	return graph.Scaled(adj, out, in, nil)
 }
 
 // OnOriginal poses the problem of W_O on a graph of N nodes (T, or an S that is a graph): Propagated = P·pre(X), Self =
@@ -123,11 +100,8 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []
 		}
 		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj, Self: self}
 	}
-	if arch.Inception() {
-		return onHops(s, adj, x, labels, classes)
-	}
-	op, unit := hopOf(s, adj)
-	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, unit: unit}
+	op := hopOf(s, adj)
+	p := GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op}
 	if !arch.Convolves() { // reads as far as it has hops
 		p.Self = NewInputs(x)
 		return p
@@ -159,9 +133,8 @@ func OnOriginalKept(s Shape, adj *graph.CSR, x *features.FactoredFeatures, label
 	if !ReadsHopsOnly(s) {
 		panic(fmt.Sprintf("fit: %s reads pre(X) besides P·pre(X)", s.Model))
 	}
-	op, unit := hopOf(s, adj)
-	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, unit: unit,
-		Propagated: Explicit{X: sums(op, x)}}
+	op := hopOf(s, adj)
+	return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: op, Propagated: Explicit{X: sums(op, x)}}
 }
 
 // sums is P·pre(X).
@@ -188,8 +161,7 @@ func ReadsHopsOnly(s Shape) bool {
 
 // Operator is P of the problem's model on a graph.
 func (p *GNNProblem) Operator(adj *graph.CSR) *graph.CSR {
-	op, _ := hopOf(p.Shape, adj)
-	return op
+	return hopOf(p.Shape, adj)
 }
 
 // ReadsSelf reports whether layers read a node itself besides its neighbours.
@@ -233,13 +205,9 @@ func selection(nodes, index []int32, columns int) *graph.CSR {
 // labelled nodes alone while their neighbours count wherever they belong.
 func OnSynthetic(s Shape, adj *graph.CSR, x *features.FactoredFeatures, means, members *graph.CSR, labels []int32,
 	weights []float32, classes int) GNNProblem {
-	op, unit := hopOf(s, adj)
-	if s.architecture().Inception() {
-		return GNNProblem{Shape: s, Classes: classes, Hop: noHop(len(labels)), Labels: labels, Weights: weights,
-			Self: newInception(op, s.Hops, x, graph.Indices(adj.Rows)).over(means)}
-	}
+	op := hopOf(s, adj)
 	averaged := product.Of(means, op)
-	return GNNProblem{Shape: s, Classes: classes, unit: unit,
+	return GNNProblem{Shape: s, Classes: classes,
 		Propagated: Explicit{X: x.Combine(averaged)}, Self: Explicit{X: x.Combine(means)},
 		Hop: product.Of(averaged, members), Labels: labels, Weights: weights}
 }
@@ -259,12 +227,6 @@ func drop(f Design, rate float64, seed uint64) Design {
 		return f.Over(drop(f.Raw(), rate, seed))
 	case blocks: // of one X: all lose the same entries
 		out := make(blocks, len(f))
-		for k, of := range f {
-			out[k] = drop(of, rate, seed)
-		}
-		return out
-	case inception:
-		out := make(inception, len(f))
 		for k, of := range f {
 			out[k] = drop(of, rate, seed)
 		}

@@ -34,18 +34,6 @@ func operator(model string, adj reference.Matrix) reference.Matrix {
 	case modelCheby:
 		return reference.At(len(adj), len(adj), func(i, j int) float64 { return adj[i][j] * inverse(i, .5) * inverse(j, .5) })
 	}
-	if model == modelGIN {
-		unit := 1.0
-		for _, d := range sums {
-			unit += d / float64(len(adj))
-		}
-		return reference.At(len(adj), len(adj), func(i, j int) float64 {
-			if i == j {
-				return 1 / unit
-			}
-			return adj[i][j] / unit
-		})
-	}
 	return reference.AHat(adj)
 }
 
@@ -76,8 +64,7 @@ func TestSection2Operators(t *testing.T) {
 // operatorOf is P of a model's architecture.
 func operatorOf(model string, adj *graph.CSR) *graph.CSR {
 	name, _ := shapeOf(model)
-	op, _ := hopOf(Shape{Model: name}, adj)
-	return op
+	return hopOf(Shape{Model: name}, adj)
 }
 
 func shape(model string, hidden int) Shape {

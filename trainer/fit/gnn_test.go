@@ -29,11 +29,10 @@ const (
 	modelSAGE  = "sage"
 	modelAPPNP = "appnp"
 	modelCheby = "cheby"
-	modelGIN   = "gin"
 )
 
 // models are the architectures that are fitted here, with the number of their layers: what a test calls a model.
-var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby, modelGIN, "gcn of 3", "sage of 4", "gin of 3"}
+var models = []string{modelGCN, modelSAGE, modelAPPNP, modelCheby, "gcn of 3", "sage of 4"}
 
 // shapeOf is the architecture and the number of layers of a model.
 func shapeOf(model string) (name string, layers int) {
@@ -91,16 +90,14 @@ func (o oracle) logits(w []reference.Matrix) reference.Matrix {
 	}
 	pre = pre.AddRow(rest[0][0])
 	rest = rest[1:]
-	for layer := 2; ; layer++ { // linear layers: of gin every other one reads no neighbours
+	for layer := 2; ; layer++ {
 		hidden := reference.At(len(pre), pre.Cols(), func(i, k int) float64 {
 			return max(pre[i][k], 0) * o.keeps[layer-2][i][k]
 		})
 		if o.problem.Model == modelAPPNP {
 			return o.restarted(hidden, rest)
 		}
-		if pre = hidden.Mul(rest[0]); o.problem.Model != modelGIN || layer%2 == 1 {
-			pre = o.hop.Mul(pre)
-		}
+		pre = o.hop.Mul(hidden.Mul(rest[0]))
 		if rest = rest[1:]; o.problem.Model == modelSAGE || o.problem.Model == modelCheby {
 			pre, rest = pre.Plus(1, hidden.Mul(rest[0])), rest[1:]
 		}
@@ -130,15 +127,11 @@ type oracle struct {
 
 func newOracle(p *GNNProblem, o GNNOptions, epoch uint64) oracle {
 	out := oracle{problem: p, hop: convert.FromCSR(p.Hop)}
-	for _, f := range map[string][]Design{modelGCN: {p.Propagated}, modelGIN: {p.Propagated}, modelAPPNP: {p.Self},
+	for _, f := range map[string][]Design{modelGCN: {p.Propagated}, modelAPPNP: {p.Self},
 		modelSAGE: {p.Propagated, p.Self}, modelCheby: {p.Propagated, p.Self}}[p.Model] {
 		out.inputs = append(out.inputs, dropped(f.(Explicit).X, o.InputDropout, stream(o.Seed, epoch, streamInputs)))
 	}
-	hidden := p.Layers - 1
-	if p.Model == modelGIN {
-		hidden = 2*p.Layers - 1
-	}
-	for layer := range uint64(hidden) {
+	for layer := range uint64(p.Layers - 1) {
 		m := newMask(o.Dropout, stream(o.Seed, epoch, streamHidden+layer))
 		out.keeps = append(out.keeps, reference.At(p.Hop.Rows, p.Hidden, func(i, k int) float64 {
 			return float64(m.scale) * float64(m.keeps(i*p.Hidden+k))
@@ -227,9 +220,9 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 		training[i] = -1
 	}
 	name, layers := shapeOf(model)
-	op, unit := hopOf(Shape{Model: name}, convert.Pattern(adj))
+	op := hopOf(Shape{Model: name}, convert.Pattern(adj))
 	p = GNNProblem{Shape: Shape{Model: name, Layers: layers, Hidden: 16, Alpha: 0.1, Hops: 5}, Classes: classes,
-		Labels: training, Hop: op, unit: unit,
+		Labels: training, Hop: op,
 		Propagated: Explicit{X: convert.Dense(convert.FromCSR(op).Mul(x))}, Self: Explicit{X: convert.Dense(x)}}
 	return p, func(m infer.Model) (float64, error) {
 		batch := &attach.Batch{X: graph.Features{Dense: graph.NewDense(1, d)}, R: convert.Sparse(nil, 1, n),

@@ -96,18 +96,6 @@ func randomModel(t *testing.T, s fit.Shape, features, classes int) infer.Model {
 		}
 		layers[k], width = l, next
 	}
-	own := func(rows, cols int) architecture.Layer {
-		return architecture.Layer{Self: matrix(rows, cols), Bias: matrix(1, cols).Data}
-	}
-	sum := func(rows, cols int) architecture.Layer {
-		return architecture.Layer{Neighbours: matrix(rows, cols), Bias: matrix(1, cols).Data, Epsilon: 0.3}
-	}
-	switch h := s.Hidden; s.Model {
-	case "gin": // perceptrons of two layers
-		layers = []architecture.Layer{sum(features, h), own(h, h), sum(h, h), own(h, classes)}
-	case "sign": // a layer for each hop, and one of all of them
-		layers = []architecture.Layer{own(features, h), own(features, h), own(features, h), own(3*h, classes)}
-	}
 	m, err := infer.New(a, layers, s.Alpha, s.Hops)
 	expect.OK(t, err)
 	return m

@@ -16,12 +16,6 @@
 //	gcn    2 to 8  lin.weight, bias                  GCNConv
 //	sage   2 to 8  lin_l.weight, lin_l.bias, lin_r.weight
 //	                                                 SAGEConv with the mean
-//	gin    2 to 4  nn.lins.0.weight, nn.lins.1.weight and their biases, eps
-//	                                                 GINConv of a perceptron of two linear layers: an MLP of PyTorch
-//	                                                 Geometric, or an nn.Sequential (nn.0.weight, nn.2.weight);
-//	                                                 BatchNorms are folded in
-//	sign   2 to 9  lins.0.weight, lins.1.weight, … of the hops, lin.weight of all of them, and their biases
-//	                                                 the example of PyTorch Geometric's transform SIGN
 //	dirsage        lin.weight, lin.bias, conv_out.lin_l.weight, conv_in.lin_l.weight and their biases
 //	rgcn           root, bias, weight, of all relations, and comp where these are of a basis
 //	       2 to 8  DirGNNConv around SAGEConv; α is no tensor
@@ -47,7 +41,5 @@
 //	models.go  from layers to a model
 //	hetero.go  to_hetero(SAGEConv), and projections of features by type, as one rgcn
 //	relations.go  the matrices of DirGNNConv and RGCNConv as one for each relation
-//	gin.go     the perceptrons of GINConv, with BatchNorms folded in
-//	sign.go    a linear layer for each hop, and the one that reads all of them
 //	dgl.go     DGL's names for the same tensors
 package weights

@@ -9,13 +9,10 @@ import (
 	"strings"
 )
 
-// parts are the tensors of one layer by the tails of their names. All matrices of a layer are of one shape, but the
-// second of a perceptron.
+// parts are the tensors of one layer by the tails of their names. All matrices of a layer are of one shape.
 type parts struct {
 	matrices []string // that every layer has
-	out      string   // the matrix whose columns the layer gives: the first, or the second of a perceptron
 	biases   []string // that a layer may have
-	numbers  []string // that every layer has
 }
 
 // layers are the names of the layers in a state: of all prefixes that come with the first matrix.
@@ -75,7 +72,8 @@ func (s State) order(layers []string, p parts, features, classes int) ([]string,
 // chains are the orders of layers in which each reads as many columns as the one before it gives.
 func (s State) chains(layers []string, p parts, in, classes int) (orders [][]string) {
 	for k, layer := range layers {
-		reads, out := s[tensor(layer, p.matrices[0])].Shape[1], s[tensor(layer, p.out)].Shape[0]
+		shape := s[tensor(layer, p.matrices[0])].Shape
+		reads, out := shape[1], shape[0]
 		rest := slices.Delete(slices.Clone(layers), k, k+1)
 		switch {
 		case reads != in:

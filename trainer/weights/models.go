@@ -38,13 +38,8 @@ func (s State) partsOf(a *architecture.Architecture) (parts, error) {
 		switch {
 		case t.Bias:
 			p.biases = append(p.biases, t.Tail)
-		case t.Epsilon:
-			p.numbers = append(p.numbers, t.Tail)
 		case !t.Optional || len(s.prefixes(t.Tail)) > 0:
 			p.matrices = append(p.matrices, t.Tail)
-			if p.out == "" || t.Second {
-				p.out = t.Tail
-			}
 		}
 	}
 	layers := s.layers(p)
@@ -75,11 +70,6 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "gin" {
-		if s, err = s.perceptrons(); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
 	if name == "dirsage" {
 		if s, err = s.mixDirections(want.Alpha); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -91,13 +81,6 @@ func (s State) Model(name string, want Requirements) (*ImportedModel, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		arch = arch.With(relations)
-	}
-	if arch.Inception() {
-		out, err := s.inception(arch, want)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return out, nil
 	}
 	s, from, err := s.translate(arch, want)
 	if err != nil {
@@ -146,30 +129,13 @@ func (s State) assemble(arch *architecture.Architecture, want Requirements) (*Im
 	for k, name := range names {
 		end := want.Classes // the layer's output width
 		if k+1 < len(names) {
-			end = s[tensor(name, p.out)].Shape[0]
+			end = s[tensor(name, p.matrices[0])].Shape[0]
 		}
-		next := end
-		if arch.Linears() > 1 { // of the first layer of a perceptron
-			next = s[tensor(name, p.matrices[0])].Shape[0]
-		}
-		for i, t := range arch.Tensors {
-			if t.Second && !arch.Tensors[i-1].Second {
-				width, next = next, end
-			}
-			if t.Epsilon {
-				values, err := s.shaped(tensor(name, t.Tail), want, 1)
-				if err != nil {
-					return nil, err
-				}
-				param := arch.Tensor(k, t)
-				params = append(params, infer.Param{Name: param, Value: &graph.Dense{Rows: 1, Cols: 1, Data: values}})
-				out.Sources = append(out.Sources, Source{param, tensor(name, t.Tail)})
-				continue
-			}
+		for _, t := range arch.Tensors {
 			if !t.Bias && !slices.Contains(p.matrices, t.Tail) {
 				continue
 			}
-			value, from, err := s.weight(tensor(name, t.Tail), t.Bias, width, next, want)
+			value, from, err := s.weight(tensor(name, t.Tail), t.Bias, width, end, want)
 			if err != nil {
 				return nil, err
 			}
@@ -177,7 +143,7 @@ func (s State) assemble(arch *architecture.Architecture, want Requirements) (*Im
 			params, out.Sources = append(params, infer.Param{Name: param, Value: value}),
 				append(out.Sources, Source{param, from})
 		}
-		width = next
+		width = end
 	}
 	alpha, hops := cmp.Or(want.Alpha, arch.Alpha), cmp.Or(want.Hops, arch.Hops)
 	out.Model, err = infer.Build(arch.Name, arch.Scalars(params, alpha, hops))
@@ -220,7 +186,7 @@ func (s State) refuseExtra(layers []string, p parts) error {
 	var extra []string
 	for _, name := range s.names() {
 		if !slices.ContainsFunc(layers, func(layer string) bool {
-			return slices.ContainsFunc(slices.Concat(p.matrices, p.biases, p.numbers),
+			return slices.ContainsFunc(slices.Concat(p.matrices, p.biases),
 				func(tail string) bool { return name == tensor(layer, tail) })
 		}) {
 			extra = append(extra, name)

@@ -124,113 +124,69 @@ def _symmetric(degrees: Floats) -> tuple[Floats, Floats]:
     return scale, scale
 
 
-def _sum(degrees: Floats) -> tuple[Floats, Floats]:
-    return np.ones_like(degrees), np.ones_like(degrees)
-
-
 def _where_positive(x: Floats, power: float) -> Floats:
     return np.where(x > 0, np.where(x > 0, x, 1) ** power, 0)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer: P x·neighbours + x·own + bias. Without neighbours it is the second one of a perceptron."""
+    """A layer: P x·neighbours + x·own + bias."""
 
-    neighbours: Floats | None
+    neighbours: Floats
     own: Floats | None
     bias: Floats
 
     def split(self, product: Floats) -> tuple[Floats, Floats | None]:
         """Divide x·[neighbours | own]."""
-        width = self.bias.shape[1] if self.neighbours is not None else 0
+        width = self.bias.shape[1]
         return product[:, :width], product[:, width:] if self.own is not None else None
 
     @property
     def both(self) -> Floats:
-        """[neighbours | own], as far as they are there."""
-        return np.concatenate([w for w in (self.neighbours, self.own) if w is not None], axis=1)
+        """[neighbours | own], neighbours alone where the layer has no own weights."""
+        return self.neighbours if self.own is None else np.concatenate([self.neighbours, self.own], axis=1)
 
 
 class Convolution:
-    """GCN, GraphSAGE, Cheby (K = 2) and GIN: L layers, most of which read neighbours, with a relu in between."""
+    """GCN, GraphSAGE and Cheby (K = 2): L layers that read neighbours, with a relu in between."""
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]], operator: Operator, layers: Sequence[Layer]) -> None:
-        """Take one table for each layer that reads neighbours."""
+        """Take one table for each layer."""
         self.operator, self.layers = operator, layers
-        reading = [k for k, layer in enumerate(layers) if layer.neighbours is not None]
-        self.last = reading[-1]
-        self.tables = Tables(tensors, "tables.", True, len(reading))
+        self.tables = Tables(tensors, "tables.", True, len(layers))
 
     def logits(self, batch: Attached) -> Floats:
         """Return p^L of docs/algorithm.md, section 2, «Frozen, deeper», without ã.
 
         p^l = out(a·u_{l−1} + [in z^l] + D^{l−1} Wn) + h^{l−1} Ws + b    h^l = relu(p^l)
         D^l = (a·c_l)∘(in z^l + D^{l−1} Ws/(a·c̄)), with self-loops (a·c_l)∘(in z^l + D^{l−1} Wn/k); D⁰ = 0
-
-        A layer that reads no neighbours has neither u nor z; c is of the layers before the last that reads some.
         """
         into, out = (scale[:, None] for scale in self.operator.scales(batch.degrees))
         *u, c = self.tables.read(batch.r)
         messages, own = self.layers[0].split(batch.project(self.layers[0].both))
         left, at = None, 0  # D^{l−1}, and where c_l begins
-        received = iter(u)
-        for k, layer in enumerate(self.layers):
-            p = layer.bias + (own if own is not None else 0)
-            if layer.neighbours is not None:
-                total = next(received)
-                if left is not None:
-                    total = total + left @ layer.neighbours
-                if self.operator.loops:
-                    total = total + into * messages
-                p = out * total + p
+        for k, (layer, total) in enumerate(zip(self.layers, u, strict=True)):
+            if left is not None:
+                total = total + left @ layer.neighbours
+            if self.operator.loops:
+                total = total + into * messages
+            p = out * total + layer.bias + (own if own is not None else 0)
             if k + 1 == len(self.layers):
                 return p
-            if k < self.last:
-                width = layer.bias.shape[1]
-                back = into * messages if layer.neighbours is not None else np.zeros((len(p), width))
-                if left is not None:
-                    back = back + self._through(layer, left, c, batch.squares)
-                left, at = c[:, at : at + width] * back, at + width
+            width, back = layer.bias.shape[1], into * messages
+            if left is not None:
+                back = back + self._through(layer, left, c, batch.squares)
+            left, at = c[:, at : at + width] * back, at + width
             messages, own = self.layers[k + 1].split(relu(p) @ self.layers[k + 1].both)
         raise AssertionError("a convolution has layers")
 
     def _through(self, layer: Layer, left: Floats, c: Floats, squares: Floats) -> Floats:
         if self.operator.loops:
-            assert layer.neighbours is not None
             passed, divisor = left @ layer.neighbours, squares[:, None]
         else:
             assert layer.own is not None
             passed, divisor = left @ layer.own, c[:, -1:]
         return np.where(divisor != 0, passed / np.where(divisor != 0, divisor, 1), 0)
-
-
-class Inception:
-    """SIGN: a layer of its own for each hop, and one that reads all of them."""
-
-    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Take a layer for each hop; columns that travel stand first, H fewer a hop."""
-        self.hops = 0
-        while f"lins.{self.hops + 1}.weight" in tensors or self.hops == 0:
-            self.hops += 1
-        order = range(self.hops, -1, -1)
-        self.width = tensors["lins.0.weight"].shape[1]
-        self.first = np.concatenate([wide(tensors[f"lins.{t}.weight"]) for t in order], axis=1)
-        self.bias = np.concatenate([wide(tensors[f"lins.{t}.bias"]).reshape(1, -1) for t in order], axis=1)
-        rows = np.split(wide(tensors["lin.weight"]), self.hops + 1)
-        self.head, self.last = np.concatenate(rows[::-1]), wide(tensors["lin.bias"]).reshape(1, -1)
-        self.tables = Tables(tensors, "tables.", True, self.hops)
-
-    def logits(self, batch: Attached) -> Floats:
-        """Return relu([h^K | … | h⁰] + b) V + b' of h^{t+1} = q a·u_t + q² (a·c) h^{t−1}, without ã."""
-        q = _where_positive(batch.degrees, -0.5)[:, None]
-        *u, c = self.tables.read(batch.r)
-        h = [batch.project(self.first)]
-        for t, received in enumerate(u):
-            if t > 0:
-                received = received + q * c * h[t - 1][:, : received.shape[1]]
-            h.append(q * received)
-        p = np.concatenate([h[t][:, -self.width :] for t in range(self.hops, -1, -1)], axis=1)
-        return relu(p + self.bias) @ self.head + self.last
 
 
 class Relational:
@@ -255,7 +211,7 @@ class Relational:
         return p
 
 
-Model = Mixture | Restart | Convolution | Inception | Relational
+Model = Mixture | Restart | Convolution | Relational
 
 
 def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
@@ -269,10 +225,6 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
         return Restart(tensors)
     if name in _RELATIONAL:
         return Relational(tensors, *_RELATIONAL[name])
-    if name == "sign":
-        return Inception(tensors)
-    if name == "gin":
-        return Convolution(tensors, Operator(_sum, False), _perceptrons(tensors))
     if name in _LAYERS:
         operator, neighbours, own, bias, sign = _LAYERS[name]
         layers: list[Layer] = []
@@ -289,21 +241,8 @@ def build(name: str, tensors: Mapping[str, NDArray[Any]]) -> Model:
             raise KeyError(f"convs.0.{neighbours}")
         return Convolution(tensors, operator, layers)
     raise ValueError(
-        f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, rgcn, rsgc, sage, "
-        "sgc, sign, ssgc"
+        f"model {name!r} is not known, only appnp, cheby, dirsage, dirsgc, gcn, rgcn, rsgc, sage, sgc, ssgc"
     )
-
-
-def _perceptrons(tensors: Mapping[str, NDArray[Any]]) -> list[Layer]:
-    """Return the layers of GIN, two for each perceptron: W1 of the neighbours' sum and (1 + ε) x, then W2."""
-    layers: list[Layer] = []
-    while f"convs.{len(layers) // 2}.nn.lins.0.weight" in tensors or not layers:
-        prefix = f"convs.{len(layers) // 2}."
-        first, second = (wide(tensors[f"{prefix}nn.lins.{k}.weight"]) for k in (0, 1))
-        b1, b2 = (wide(tensors[f"{prefix}nn.lins.{k}.bias"]).reshape(1, -1) for k in (0, 1))
-        layers.append(Layer(first, (1 + scalar(tensors, prefix + "eps", 0)) * first, b1))
-        layers.append(Layer(None, second, b2))
-    return layers
 
 
 _RELATIONAL = {

@@ -28,7 +28,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import APPNP, GCN, GIN, ChebConv, GraphSAGE, SGConv
+from torch_geometric.nn import APPNP, GCN, ChebConv, GraphSAGE, SGConv
 from torch_geometric.transforms import NormalizeFeatures
 
 
@@ -71,7 +71,6 @@ MODELS = {
     "sgc": lambda d, h, c, dropout: SGConv(d, c, K=2),
     "gcn": lambda d, h, c, dropout: GCN(d, h, num_layers=2, out_channels=c, dropout=dropout),
     "sage": lambda d, h, c, dropout: GraphSAGE(d, h, num_layers=2, out_channels=c, dropout=dropout),
-    "gin": lambda d, h, c, dropout: GIN(d, h, 2, c, dropout=dropout, norm="batch_norm"),
     "appnp": APPNPNet,
     "cheby": ChebNet,
 }

@@ -22,11 +22,9 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import (
     APPNP,
     GCN,
-    GIN,
     ChebConv,
     DirGNNConv,
     GCNConv,
-    GINConv,
     GraphSAGE,
     RGCNConv,
     SAGEConv,
@@ -34,7 +32,6 @@ from torch_geometric.nn import (
     to_hetero,
 )
 from torch_geometric.nn.dense import HeteroDictLinear
-from torch_geometric.transforms import SIGN
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 from rivulet_mcond.train import MODELS, TrainError, accuracy, attached, predict, read, train  # noqa: E402
@@ -248,54 +245,6 @@ def relational(out):
         save_file(state | answers, os.path.join(out, name + ".safetensors"))
 
 
-def isomorphic(out):
-    """GINConv: models.GIN, plain and with BatchNorms, and a user's nn.Sequential with ε; all in one file."""
-    torch.manual_seed(7)
-    rng = np.random.default_rng(8)
-    upper = np.triu(rng.random((9, 9)) < 0.35, 1)
-    upper[:, 8] = False  # a node without edges
-    adj = (upper | upper.T).astype(np.float32)
-    x, edge_index = torch.randn(9, 6), torch.from_numpy(np.stack(np.nonzero(adj)))
-    first = nn.Sequential(nn.Linear(6, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Linear(7, 5))
-    second = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3))
-    convs = {"conv1": GINConv(first, eps=0.25, train_eps=True), "conv2": GINConv(second, eps=-0.5)}
-    models = {
-        "pyg": GIN(6, 5, 2, 3),
-        "norms": GIN(6, 5, 3, 3, norm="batch_norm"),
-        "sequence": Named(convs),
-    }
-    tensors = {"adj": torch.from_numpy(adj), "x": x}
-    for name, model in models.items():
-        for norm in model.modules():
-            if isinstance(norm, nn.BatchNorm1d):
-                nn.init.normal_(norm.weight)
-                nn.init.normal_(norm.bias)
-                nn.init.normal_(norm.running_mean)
-                nn.init.uniform_(norm.running_var, 0.5, 2)
-        model.eval()
-        with torch.no_grad():
-            tensors["answers." + name] = model(x, edge_index)
-        tensors |= {f"{name}.{key}": value.contiguous() for key, value in model.state_dict().items()}
-    save_file(tensors, os.path.join(out, "gin.safetensors"))
-
-
-def inception(out):
-    """The network of PyTorch Geometric's example of SIGN, K = 2, behind its transform."""
-    torch.manual_seed(9)
-    rng = np.random.default_rng(8)
-    upper = np.triu(rng.random((9, 9)) < 0.35, 1)
-    upper[:, 8] = False  # a node without edges
-    adj = (upper | upper.T).astype(np.float32)
-    x, edge_index = torch.randn(9, 6), torch.from_numpy(np.stack(np.nonzero(adj)))
-    net = nn.Module()
-    net.lins, net.lin = nn.ModuleList(nn.Linear(6, 5) for _ in range(3)), nn.Linear(15, 3)
-    hops = SIGN(2)(Data(x=x, edge_index=edge_index, num_nodes=9))
-    hidden = [lin(of).relu() for lin, of in zip(net.lins, (hops.x, hops.x1, hops.x2), strict=True)]
-    tensors = {"adj": torch.from_numpy(adj), "x": x, "answers.sign": net.lin(torch.cat(hidden, 1)).detach()}
-    tensors |= {f"sign.{key}": value.contiguous() for key, value in net.state_dict().items()}
-    save_file(tensors, os.path.join(out, "sign.safetensors"))
-
-
 def hetero(out):
     """Users, items and shops without features: to_hetero(SAGEConv), and projections before RGCNConv on all nodes."""
     torch.manual_seed(8)
@@ -367,8 +316,6 @@ if __name__ == "__main__":
         fixtures(testdata)
         directed(testdata)
         relational(testdata)
-        isomorphic(testdata)
-        inception(testdata)
         hetero(testdata)
     else:
         unittest.main()
