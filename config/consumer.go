@@ -27,7 +27,6 @@ type Consumer struct {
 	Cache       Cache         `key:"cache"`
 	Limits      Limits        `key:"limits"`
 	Input       Input         `key:"input"`
-	Repartition Repartition   `key:"repartition"`
 	Features    Features      `key:"features"`
 	Registry    Registry      `key:"registry"`
 	Output      Output        `key:"output"`
@@ -75,7 +74,7 @@ const (
 func (c Consumer) problems() problems {
 	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), cacheProblems(c.Cache, c.Choice),
 		registryProblems(c.Input, c.Registry), featureProblems(c.Features.FeatureServer, c.Redis.RedisServer),
-		c.candidateProblems(), c.repartitionProblems(), c.modelProblems())
+		c.candidateProblems(), c.modelProblems())
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")
 	found.when(c.Output.Tombstones && c.Input.Forget != On, "output.tombstones", "true",

@@ -35,25 +35,6 @@
 // (64KiB, 1MB; a bare number is bytes), lists as YAML lists or as a,b. A text that YAML takes for a number, a truth
 // value or a time must be quoted.
 //
-// The files:
-//
-//	load.go                     [Load]: defaults, file, environment and flags, one over the other
-//	fields.go                   a struct's tags -> its fields
-//	kinds.go, bytes.go          the types that a field may have, and how their text is read
-//	checks.go, problem.go       checks by name; an error that lists all faults
-//	flags.go                    fields -> flags with their helps
-//	kubernetes.go               variables that Kubernetes sets for a Service called rivulet, which are passed over
-//	secret.go, redis_url.go     values that are not printed
-//	shown.go                    effective settings for the log, with their origins; settings that differ
-//	consumer.go, serve.go       the settings of `consumer` and `rivulet serve`
-//	pipelines.go                the settings of each of several streams in one consumer
-//	page.go, refresh.go         of `rivulet page` and `trainer refresh`
-//	kafka.go, redis.go          sections that programs share: services,
-//	registry.go, features.go    the schema registry, features by id,
-//	labels.go, access.go        labels, and access to a server
-//	repartition.go              topics that are brought to the topic of arrivals
-//	candidate.go                a candidate beside the version that serves
-//
 // No password is printed: every format shows xxxxx in place of it in a [RedisURL] and a [Secret]. A [Secret] has no
 // flag.
 package config

@@ -175,7 +175,7 @@ func TestATopicIsWaitedForAndNewPartitionsAreRead(t *testing.T) {
 	expect.OK(t, s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil))
 	s.send(20)
 	s.wait("all is committed", func() bool { return s.committed() == 20 })
-	s.repartition(4)
+	s.addPartitions(4)
 	s.wait("the new partitions are assigned", func() bool {
 		seen.mu.Lock()
 		defer seen.mu.Unlock()

@@ -33,10 +33,6 @@ type attachmentNotes struct {
 func (p *Pipeline) note(ctx context.Context, out *attachmentNotes, version Version, in Intake, arrivals []*slot,
 	n *neighbours) error {
 	out.begin(n)
-	if p.Repeat {
-		p.repeat(out, version, n)
-		return nil
-	}
 	if !p.Notes || p.Mode != Node || in.Generation == nil {
 		return nil
 	}
@@ -56,24 +52,6 @@ func (p *Pipeline) note(ctx context.Context, out *attachmentNotes, version Versi
 		}
 	}
 	return nil
-}
-
-// repeat marks the arrivals whose neighbours may have been others when their records were first predicted. They are the
-// same if all are nodes of T, or if the arrival has its row, which names the arrivals among them, and these have
-// theirs. Of a graph batch and of joint attachment nobody knows what else was in the batch.
-func (p *Pipeline) repeat(out *attachmentNotes, version Version, found *neighbours) {
-	for i := range found.met {
-		met := &found.met[i]
-		switch {
-		case p.Mode == Graph || version.Joint():
-			out.lost[i] = true
-		case met.again != nil:
-			out.lost[i] = len(met.attached) != len(met.again.Attached)
-		default:
-			out.lost[i] = p.Arrivals && mayChange(found.rows[i])
-		}
-		out.any = out.any || out.lost[i]
-	}
 }
 
 // begin takes over the rows that were looked up.

@@ -28,7 +28,7 @@ func TestNothingOfNewPartitionsIsLost(t *testing.T) {
 		if n == 2 {
 			start()
 		}
-		s.repartition(n + 2)
+		s.addPartitions(n + 2)
 		for p := range n + 2 { // at once, before a consumer can know of the new one
 			s.sendTo(p, "n"+strconv.Itoa(sent))
 			sent++

@@ -35,9 +35,6 @@ type PipelineOptions struct {
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [GrowingVersion] then.
 	Arrivals bool
-	// Repeat says that the records were predicted before. A prediction is marked as degraded if the arrival may have been
-	// attached to other neighbours then.
-	Repeat bool
 	// ReadOnly attaches arrivals to the rows that are there and gives them no rows of their own.
 	ReadOnly bool
 	// Notes makes node batches note their arrivals' neighbours in Redis, so that a record that is predicted again gets the

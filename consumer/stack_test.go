@@ -166,8 +166,8 @@ func (s *stack) missing(topic string) bool {
 	return errors.Is(err, kafka.UnknownTopicOrPartition)
 }
 
-// repartition gives the topic of arrivals more partitions.
-func (s *stack) repartition(n int32) {
+// addPartitions gives the topic of arrivals more partitions.
+func (s *stack) addPartitions(n int32) {
 	s.t.Helper()
 	admin, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Addrs()...))
 	if err != nil {

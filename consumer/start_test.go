@@ -88,7 +88,7 @@ func TestStartLatestReadsNewPartitionsWhole(t *testing.T) {
 	o.Source.Start, o.Source.WatchInterval = kafka.Latest, 500*time.Millisecond
 	stop := s.start(o)
 	s.wait("the start is committed", func() bool { return s.committed() == 10 })
-	s.repartition(2)
+	s.addPartitions(2)
 	s.sendTo(1, "early")
 	s.wait("the record is predicted", func() bool { return s.size(predictionsTopic) == 1 })
 	expect.OK(t, stop())
@@ -111,7 +111,7 @@ func TestAPartitionAddedDuringARestartIsReadWhole(t *testing.T) {
 			s.wait("the start is committed", func() bool { return s.committed() == 10 })
 			err := stop()
 			expect.OK(t, err)
-			s.repartition(2)
+			s.addPartitions(2)
 			s.sendTo(0, "old")
 			s.sendTo(1, "new")
 			// one that knows both partitions

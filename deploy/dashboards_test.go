@@ -209,8 +209,6 @@ var dashboards = map[string][]row{
 			{"Edges between nodes of the graph", "recps", "rivulet_old_edges_total", nil},
 			{"Arrivals and edges that wait", "short", "rivulet_edge_wait_records", nil},
 			{"Bytes of the records between them", "bytes", "rivulet_edge_wait_bytes", nil},
-			{"Records brought to the topic of arrivals", "recps", "rivulet_repartition_records_total", nil},
-			{"From timestamp to the topic of arrivals", "s", "rivulet_repartition_seconds", nil},
 			{"Edges whose weight was read as another one", "ops", "rivulet_edge_weights_total", nil},
 			{"Rows of arrivals that are solved", "rowsps", "rivulet_arrival_solves_total", nil},
 			{"What rows of arrivals leave out", "percentunit", "", []string{

@@ -21,8 +21,8 @@ import (
 	"rivulet/test/harness"
 )
 
-// quiet matches queries without an answer, as the stream has no tokens, no canary and no repartition.
-var quiet = regexp.MustCompile(`rivulet_(http_token|canary|repartition)`)
+// quiet matches queries without an answer, as the stream has no tokens and no canary.
+var quiet = regexp.MustCompile(`rivulet_(http_token|canary)`)
 
 // Each query of the dashboards is answered by a real Prometheus that scrapes the programs while a stream passes, in a
 // job that is called neither rivulet nor consumer; and no alert fires. The stream is that of the tutorial, with two

@@ -69,17 +69,17 @@ func (c *Client) leader(ctx context.Context, at TopicPartition) (id, epoch int32
 	return -1, -1, fmt.Errorf("partition %d of %s: %w", at.Partition, at.Topic, kafkago.UnknownTopicOrPartition)
 }
 
-// errRepartitioned says that records were placed in a partition that their topic does not have any more.
-var errRepartitioned = errors.New("the topic has fewer partitions than before")
+// errFewerPartitions says that records were placed in a partition that their topic does not have any more.
+var errFewerPartitions = errors.New("the topic has fewer partitions than before")
 
 // missingFor is how many attempts in a row must have failed before a partition is taken to be gone: a broker that has
 // just started may know of fewer partitions than there are.
 const missingFor = 5
 
-// Repartitioned returns err, unless it says that a partition is unknown and a topic that was made anew has fewer
+// PartitionsGone returns err, unless it says that a partition is unknown and a topic that was made anew has fewer
 // partitions now. No attempt would succeed then, so it returns an error that ends the generation: the records are
 // read again and placed by the new number.
-func (c publishing) Repartitioned(ctx context.Context, attempts *retry.Attempts, err error,
+func (c publishing) PartitionsGone(ctx context.Context, attempts *retry.Attempts, err error,
 	partitions []TopicPartition) error {
 	if attempts.Failures() < missingFor || !errors.Is(err, kafkago.UnknownTopicOrPartition) {
 		return err
@@ -87,7 +87,7 @@ func (c publishing) Repartitioned(ctx context.Context, attempts *retry.Attempts,
 	for _, at := range partitions {
 		t, unknown := c.topic(ctx, at.Topic)
 		if unknown == nil && at.Partition >= len(t.Partitions) {
-			return fmt.Errorf("%w: %w: %s had a partition %d, and has %d partitions", retry.ErrGeneration, errRepartitioned,
+			return fmt.Errorf("%w: %w: %s had a partition %d, and has %d partitions", retry.ErrGeneration, errFewerPartitions,
 				at.Topic, at.Partition, len(t.Partitions))
 		}
 	}

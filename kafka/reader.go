@@ -25,9 +25,6 @@ type ReaderOptions struct {
 	Group      string
 	FetchBytes int
 	FetchWait  time.Duration
-	// Until are the offsets before which [Reader.ToEnd] ends, also where there are more records; partitions that it does
-	// not name are not read. nil: the end of the topic when reading begins.
-	Until Offsets
 }
 
 // Reader reads all partitions of one topic outside of any group's generations, isolation read_committed.
@@ -66,9 +63,6 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 		return nil, err
 	}
 	for at := range next {
-		if r.opts.Until != nil {
-			ends[at] = min(ends[at], r.opts.Until[at])
-		}
 		if offset, given := from[at]; given {
 			next[at] = offset
 		}

@@ -154,7 +154,7 @@ func (s *Sink) ship(ctx context.Context, sh *Shipment) (refused []Refusal, err e
 			attempts.Over()
 			continue
 		}
-		if err := attempts.Failed(ctx, s.coordinator.Repartitioned(ctx, attempts, err, places(left))); err != nil {
+		if err := attempts.Failed(ctx, s.coordinator.PartitionsGone(ctx, attempts, err, places(left))); err != nil {
 			return nil, err
 		}
 	}

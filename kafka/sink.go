@@ -64,7 +64,7 @@ func NewSink(c *Client, compression string, p retry.Patience) (*Sink, error) {
 // new one.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	for {
-		if err := s.send(ctx, topic, records); !errors.Is(err, errRepartitioned) {
+		if err := s.send(ctx, topic, records); !errors.Is(err, errFewerPartitions) {
 			return err
 		}
 	}

@@ -110,27 +110,6 @@ func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 	}, nil
 }
 
-// SetAside publishes dead letters into a delivery that is neither committed nor aborted, in the forms in which Publish
-// does. It returns those that their topic takes in no form, by their places.
-func (p *Producer) SetAside(ctx context.Context, into kafka.Sent, letters []event.DeadLetter) ([]kafka.Refusal, error) {
-	s, as := p.opts.Sink.Shipment(), encodedBatch{Batch: event.Batch{DeadLetters: letters},
-		keyedLetters: p.keyedLetters.Load()}
-	for place := range letters {
-		t := as.first(place)
-		if err := p.pack(ctx, s, &t); err != nil {
-			return nil, errors.Join(err, into.Abort(ctx))
-		}
-	}
-	if err := into.Add(ctx, s); err != nil || len(into.Refused()) == 0 {
-		return nil, err
-	}
-	d, err := p.amend(ctx, into, &as)
-	if err != nil {
-		return nil, err
-	}
-	return d.Refused(), nil
-}
-
 // bury adds the first tombstones to a shipment, which are published before the prediction or dead letter at a place,
 // and returns the others.
 func (p *Producer) bury(ctx context.Context, s *kafka.Shipment, as *encodedBatch, tombstones []event.Tombstone,

@@ -70,7 +70,7 @@ func replayCommand() *cobra.Command {
 	flags.BoolVar(&f.apart, "edges-apart", false,
 		"send edges as records of their own, mixed with up to 1000 arrivals, for consumers with attach.wait")
 	flags.StringVar(&f.edges, "edges-topic", "",
-		"send edges as records of their own to this topic, without keys, for consumers with repartition.edges")
+		"send edges as records of their own to this topic, without keys, as rows of a table of edges come")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them")
 	flags.IntVar(&f.Limit, "limit", 0, "stop after this many arrivals; 0: all of the nodes")
 	config.Flags[config.Replay](flags)

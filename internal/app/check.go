@@ -72,9 +72,6 @@ func checkPipeline(ctx context.Context, cfg config.Consumer, report func(check.R
 	if cfg.Delivery == config.ExactlyOnce {
 		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
 	}
-	if repartitions(cfg) {
-		k.Also, k.Write = repartitionMember(cfg), append(k.Write, cfg.Kafka.Topics.Arrivals)
-	}
 	k.Run(ctx, count)
 	if len(cfg.Registry.URLs) > 0 {
 		count(checkRegistry(ctx, cfg))
@@ -236,7 +233,7 @@ func checkEdges(ctx context.Context, cfg config.Consumer) check.Result {
 	defer cancel()
 	near, far, read, err := sampleEdges(ctx, cfg)
 	const do = "give an edge the key of its arrival's record, and let producers of both choose the partition in the " +
-		"same way; or let the consumers do so: repartition.edges"
+		"same way; or let a stream engine do so (docs/recipes.md)"
 	switch {
 	case err != nil:
 		r.State, r.Found, r.Do = check.Failed, err.Error(), "look at the checks of Kafka above"
@@ -341,9 +338,7 @@ func lintPipeline(cfg config.Consumer) (wrong []error) {
 	}
 	_, _, err := security(cfg.Kafka.Brokers)
 	try(err)
-	forms, _, err := Forms(cfg.Input, cfg.Registry)
-	try(err)
-	_, err = edgeForms(cfg, forms)
+	_, _, err = Forms(cfg.Input, cfg.Registry)
 	try(err)
 	_, _, err = outputCodec(cfg)
 	try(err)

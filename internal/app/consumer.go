@@ -225,9 +225,6 @@ func (p *pipeline) open(ctx context.Context, metrics *prometheus.Registry, also 
 		return err
 	}
 	p.consumer, p.closers = c, append(p.closers, client.Close)
-	if err := p.background.startRepartition(ctx, cfg, forms, known, p.observer, log, cancel); err != nil {
-		return err
-	}
 	if cfg.Labels.Topic != "" {
 		p.background.startVital(ctx, cancel, func(ctx context.Context) error {
 			return followLabels(ctx, cfg, forms.OfLabels(), known, log, labelled, following)

@@ -70,13 +70,6 @@ func TestForgottenIDsLeaveNothing(t *testing.T) {
 			if got := strings.Join(keys, " "); got != "secret-0 secret-1 secret-2 next nobody" {
 				t.Errorf("keys %s", got)
 			}
-			// Kafka still has their records: they are not predicted again.
-			cfg.Features.From = config.FromRecord
-			again, counts := again(t, cfg, RepredictOptions{From: time.Unix(0, 0)})
-			if counts.Forgotten != 3 || counts.Skipped != 4 || len(again) != 2 || again[0].ID != "stays" ||
-				again[1].ID != "next" {
-				t.Errorf("predicted again: %+v, counts %+v", again, counts)
-			}
 			if forgotten.asked != 4 || forgotten.known != 3 {
 				t.Errorf("%d of %d were known", forgotten.known, forgotten.asked)
 			}

@@ -129,7 +129,6 @@ type Counts struct {
 	Predicted, Rejected int
 	Degraded            int // of the predictions: they may differ from those of the same records at another time
 	Skipped             int // records that are no arrivals
-	Forgotten           int // predictions that were left out: later records ask to forget their ids
 }
 
 // take counts a batch. line is told of each dead letter.

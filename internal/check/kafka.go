@@ -29,26 +29,8 @@ type Kafka struct {
 	Write []string // topics that are written to
 	// TransactionalID begins the ids of transactions, before ":topic:partition"; "" if there are none.
 	TransactionalID string
-	// Also is a second group that this process joins, as for a repartition; the zero Member is none.
-	Also Member
 	// Timeout is the limit of each step of a connection, and of each request.
 	Timeout time.Duration
-}
-
-// Member is a member of a group: the topics that it reads, and the beginning of its transactional ids.
-type Member struct {
-	Group           string
-	Read            []string
-	TransactionalID string
-}
-
-// members are this process in each group that it joins.
-func (k *Kafka) members() []Member {
-	all := []Member{{k.Group, k.Read, k.TransactionalID}}
-	if k.Also.Group != "" {
-		all = append(all, k.Also)
-	}
-	return all
 }
 
 // Run makes all checks and reports each result as soon as it is there.
@@ -84,10 +66,8 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 			try(b.Addr, fmt.Sprintf(" (node %d, as the cluster advertises it)", b.ID))
 		}
 	}
-	for _, m := range k.members() {
-		for _, topic := range m.Read {
-			report(k.topic(first, topic, read))
-		}
+	for _, topic := range k.Read {
+		report(k.topic(first, topic, read))
 	}
 	for _, topic := range k.Write {
 		r := k.topic(first, topic, write)
@@ -96,14 +76,12 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 		}
 		report(r)
 	}
-	for _, m := range k.members() {
-		report(k.coordinator(ctx, m.group(), first, connections))
-		if m.TransactionalID == "" {
-			continue
-		}
-		for _, topic := range m.Read {
-			report(k.coordinator(ctx, m.transactions(kafka.TransactionalIDFor(m.TransactionalID, topic, 0)), first, connections))
-		}
+	report(k.coordinator(ctx, k.group(), first, connections))
+	if k.TransactionalID == "" {
+		return
+	}
+	for _, topic := range k.Read {
+		report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first, connections))
 	}
 }
 
@@ -112,11 +90,9 @@ func (k *Kafka) skip(report func(Result)) {
 	for _, topic := range k.topics() {
 		report(Result{Skipped, "kafka topic " + topic, why, ""})
 	}
-	for _, m := range k.members() {
-		report(Result{Skipped, "kafka group " + m.Group, why, ""})
-		if m.TransactionalID != "" {
-			report(Result{Skipped, "kafka transactional id " + m.TransactionalID, why, ""})
-		}
+	report(Result{Skipped, "kafka group " + k.Group, why, ""})
+	if k.TransactionalID != "" {
+		report(Result{Skipped, "kafka transactional id " + k.TransactionalID, why, ""})
 	}
 }
 
@@ -192,13 +168,13 @@ type coordinated struct {
 }
 
 // topics are all topics that are read or written to.
-func (k *Kafka) topics() []string { return slices.Concat(k.Read, k.Also.Read, k.Write) }
+func (k *Kafka) topics() []string { return slices.Concat(k.Read, k.Write) }
 
-func (k *Member) group() coordinated {
+func (k *Kafka) group() coordinated {
 	return coordinated{probe.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group, "may be joined"}
 }
 
-func (k *Member) transactions(id string) coordinated {
+func (k *Kafka) transactions(id string) coordinated {
 	return coordinated{probe.TransactionalID(id), "kafka transactional id " + id, "Write",
 		"--resource-pattern-type prefixed --transactional-id " + k.TransactionalID, "may be used"}
 }

@@ -19,7 +19,6 @@
 //	metrics.go                 counters, gauges and histograms
 //	arrivals.go                counts that rows of arrivals and of M keep themselves
 //	window.go                  arrivals that wait for edges of their own
-//	repartition.go             topics that are brought to the topic of arrivals
 //	lag.go                     how far the consumer is behind in each partition
 //	drift.go                   predictions and features of a window, compared with training's
 //	labels.go, recent.go       predictions beside labels that come later; the memory of what waits for its counterpart
@@ -62,10 +61,6 @@
 //	                                                     superseded, idle
 //	rivulet_edge_wait_edges_total{outcome}               edges of their own: joined, unmatched
 //	rivulet_old_edges_total                              of the unmatched ones, those between two nodes of the graph
-//	rivulet_repartition_records_total{outcome}           records of topics that were brought to the topic of arrivals:
-//	                                                     node, edge, forget, skipped, dead_letter; if repartition.nodes
-//	                                                     or edges is set
-//	rivulet_repartition_seconds                          from such a record's timestamp until it was committed there
 //	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction,
 //	                                                     type, unknown_type
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema

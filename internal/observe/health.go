@@ -19,8 +19,6 @@ type health struct {
 
 	noGroup  bool
 	pipeline string // its name, where there are several
-	// repartition is the health of the repartition in this process; nil: there is none.
-	repartition *health
 
 	mu         sync.Mutex
 	lastSign   time.Time
@@ -101,11 +99,6 @@ func (h *health) left() {
 
 // alive fails if partitions are assigned and nothing was fetched, retried or delivered for a long time.
 func (h *health) alive() error {
-	if h.repartition != nil {
-		if err := h.repartition.alive(); err != nil {
-			return fmt.Errorf("the repartition: %w", err)
-		}
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if silent := h.clock.Now().Sub(h.lastSign); h.partitions > 0 && silent > h.stallAfter {
@@ -128,11 +121,6 @@ func (h *health) ready() error {
 	}
 	if lasts, why := h.stalledFor(); lasts >= readyWithin {
 		stalled = fmt.Errorf("the stream has stood for %s: %s", lasts.Round(time.Second), why)
-	}
-	if h.repartition != nil {
-		if err := h.repartition.ready(); err != nil {
-			noGroup = errors.Join(noGroup, fmt.Errorf("the repartition: %w", err))
-		}
 	}
 	return errors.Join(noArtifact, noGroup, stalled)
 }

@@ -488,7 +488,6 @@ func TestDocListsTheMetrics(t *testing.T) {
 	slices.Sort(listed)
 	o, _ := newTestObserver()
 	observeAll(o)
-	o.Repartition()
 	if diff := cmp.Diff(rivuletMetrics(t, o), slices.Compact(listed)); diff != "" {
 		t.Errorf("metrics of doc.go (-registered +listed):\n%s", diff)
 	}

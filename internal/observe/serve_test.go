@@ -193,7 +193,6 @@ func TestPipelinesShareAPort(t *testing.T) {
 	for k, name := range []string{"orders", "users"} {
 		of = append(of, New(Options{Version: func() string { return versions[k] }, Pipeline: name, Registry: registry,
 			Labels: &LabelOptions{Remember: 1, TTL: time.Hour}}))
-		of[k].Repartition()
 		of[k].Rebalance(nil)
 	}
 	of[0].Batch(consumer.BatchStats{Records: 3, Delivered: &event.Batch{}})
@@ -202,7 +201,7 @@ func TestPipelinesShareAPort(t *testing.T) {
 		Handler(of...).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		return w.Code, w.Body.String()
 	}
-	const lacks = "users: no artifact is loaded\nusers: the repartition: the consumer group is not joined\n"
+	const lacks = "users: no artifact is loaded\n"
 	if code, text := get("/readyz"); code != 503 || !strings.HasSuffix(text, lacks) ||
 		strings.Contains(text, "orders: no") {
 		t.Errorf("/readyz: %d %q, want it to end with %q", code, text, lacks)

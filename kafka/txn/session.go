@@ -47,8 +47,8 @@ type Session struct {
 type Brokers interface {
 	// Ask sends a request and waits for the answer.
 	Ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error)
-	// Repartitioned returns err, or an error that ends the attempts if partitions are gone for good.
-	Repartitioned(ctx context.Context, attempts *retry.Attempts, err error, partitions []wire.TopicPartition) error
+	// PartitionsGone returns err, or an error that ends the attempts if partitions are gone for good.
+	PartitionsGone(ctx context.Context, attempts *retry.Attempts, err error, partitions []wire.TopicPartition) error
 }
 
 // Coordinator opens sessions. Outage counts the failures of their requests.
@@ -184,7 +184,7 @@ func (s *Session) do(ctx context.Context, what string, req kafkago.Request,
 			completion *= 2
 			continue
 		}
-		err = s.coordinator.Repartitioned(ctx, attempts, err, partitions)
+		err = s.coordinator.PartitionsGone(ctx, attempts, err, partitions)
 		if err := attempts.Failed(ctx, fmt.Errorf("%s the transaction of %s: %w", what, s.ID, err)); err != nil {
 			return nil, err
 		}
