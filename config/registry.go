@@ -87,7 +87,7 @@ func checkRegistries(addresses []string) error {
 // Mapping says where an arrival is in a record of another shape. Its pointers are JSON pointers (RFC 6901) that begin
 // below the preset's envelope; # is the whole of it. They work for JSON, and for records whose schema a registry has.
 type Mapping struct {
-	Preset    string `key:"preset" default:"none" oneof:"none|debezium|connect|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes, tombstones, heartbeats and other records about no row are counted and passed over), connect (rows of Kafka Connect, with the converter's schema around them or without, also of ExtractNewRecordState) or cloudevents (binary, or structured with the arrival in data; the event's time where the arrival has none)"`
+	Preset    string `key:"preset" default:"none" oneof:"none|debezium|connect|cloudevents" usage:"what records are wrapped in: debezium (changes c, r and u have the arrival in after; deletes, tombstones, heartbeats and other records about no row are counted and passed over), connect (rows of Kafka Connect, with the converter's schema around them or without, also of ExtractNewRecordState) or cloudevents (binary mode: attributes are in headers; the event's time where the arrival has none)"`
 	ID        string `key:"id" default:"" check:"pointer" usage:"where the id is" zero:"/id"`
 	Features  string `key:"features" default:"" check:"pointer" usage:"where the features are, in a form that an arrival may have" zero:"/features"`
 	Named     string `key:"named" default:"" check:"pointer" usage:"where an object is whose members are the features by their names, instead of input.mapping.features" zero:"features are where input.mapping.features says"`

@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -57,7 +56,6 @@ func TestMappings(t *testing.T) {
 	const own = `{"id":17,"features":[0.5,2],"edges":["a",3]}`
 	debezium, cloud := form.MappingOptions{Preset: form.PresetDebezium},
 		form.MappingOptions{Preset: form.PresetCloudEvents}
-	structured := header("Content-Type", "application/cloudevents+json; charset=utf-8")
 	for name, tc := range map[string]struct {
 		options form.MappingOptions
 		headers []event.Header
@@ -84,15 +82,8 @@ func TestMappings(t *testing.T) {
 			`{"schema":{"type":"struct"},"payload":{"op":"r","before":null,"after":` + own + `}}`, mapped},
 		"Debezium, updated, columns": {form.MappingOptions{Preset: form.PresetDebezium, ID: "/key", Features: "/f/v"}, nil,
 			`{"op":"u","before":{"key":1},"after":{"edges":["a",3],"f":{"v":[0.5,2]},"key":17}}`, mapped},
-		"CloudEvents, structured": {cloud, structured,
-			`{"specversion":"1.0","id":"1","source":"/s","type":"t","time":"2026-03-01T12:00:00.25Z","data":` + own + `}`,
-			timed(mapped, mappedAt)},
-		"CloudEvents, the arrival's own time": {cloud, structured,
-			`{"specversion":"1.0","time":"2020-01-01T00:00:00Z","data":{"time":"2026-03-01T12:00:00.25Z",` + own[1:] + `}`,
-			timed(mapped, mappedAt)},
-		"CloudEvents, base64": {cloud, structured,
-			`{"specversion":"1.0","datacontenttype":"application/x-protobuf","data_base64":"` +
-				base64.StdEncoding.EncodeToString(inProtobuf(t, &mapped)) + `"}`, mapped},
+		"CloudEvents, the arrival's own time": {cloud, header("ce_specversion", "1.0", "ce_time", "2020-01-01T00:00:00Z"),
+			`{"time":"2026-03-01T12:00:00.25Z",` + own[1:], timed(mapped, mappedAt)},
 		"CloudEvents, binary": {form.MappingOptions{Preset: form.PresetCloudEvents, ID: "/n"},
 			header("ce_specversion", "1.0", "ce_time", "2026-03-01T12:00:00.25Z", "content-type", "application/json"),
 			strings.Replace(own, "id", "n", 1), timed(mapped, mappedAt)},
@@ -135,7 +126,6 @@ func TestMappingSkips(t *testing.T) {
 func TestMappingRefuses(t *testing.T) {
 	debezium, cloud := form.MappingOptions{Preset: form.PresetDebezium},
 		form.MappingOptions{Preset: form.PresetCloudEvents}
-	structured := header("content-type", "application/cloudevents+json")
 	for record, tc := range map[string]struct {
 		options form.MappingOptions
 		headers []event.Header
@@ -147,17 +137,13 @@ func TestMappingRefuses(t *testing.T) {
 		`{"op":"c","after":{"id":"a"}}`:                     {debezium, nil, "features"},
 		`{"op":"c"`:                                         {debezium, nil, ""},
 		`{"op":"c","after":1} {}`:                           {debezium, nil, ""},
-		`{"data":{}}`:                                       {cloud, structured, "specversion"},
-		`{"specversion":"1.0"}`:                             {cloud, structured, "data"},
-		`{"specversion":"1.0","data_base64":1}`:             {cloud, structured, ""},
-		`{"specversion":"1.0","data_base64":"?"}`:           {cloud, structured, "data_base64"},
 		`{"id":"a","features":[],"time":1.5}`:               {form.MappingOptions{TimeUnit: "s"}, nil, "time"},
 		`{"id":"a","features":[],"time":99999999999999999}`: {form.MappingOptions{TimeUnit: "s"}, nil, "time"},
 		`{"id":"a","features":[1],"k":{}}`:                  {form.MappingOptions{Key: "/k"}, nil, "key"},
 		`{"id":"a","id":"b","features":[1]}`:                {form.MappingOptions{Key: "/k"}, nil, "id"},
 		`[{"id":"a","features":[1]}]`:                       {form.MappingOptions{ID: "/0/id"}, nil, "features"},
 		`{"id":"a","features":[1],"time":"2026-03-01"}`:     {form.MappingOptions{Key: "/k"}, nil, "time"},
-		`{"specversion":"1.0","time":"yesterday","data":` + `{"id":"a","features":[1]}}`: {cloud, structured, "time"},
+		`{"id":"a","features":[1],"edges":[]}`:              {cloud, header("ce_time", "yesterday"), "ce_time"},
 	} {
 		forms := form.Reader{Mapping: mapping(t, tc.options)}
 		var field *event.FieldError
@@ -218,7 +204,7 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 		{debezium, `{"op":"c","after":{"id":"a","features":%}}`},
 		{debezium, `{"schema":{},"payload":{"op":"c","after":{"features":%,"id":"a"}}}`},
 		{connect, `{"id":"a","features":%}`}, {connect, `{"payload":{"id":"a","features":%},"schema":{}}`},
-		{form.MappingOptions{Preset: "cloudevents"}, `{"specversion":"1.0","data":{"id":"a","features":%}}`}}
+		{form.MappingOptions{Preset: "cloudevents"}, `{"id":"a","features":%}`}}
 	check(positions, append(through, envelope{record: `{"id":"a","features":%}`})...)
 	asText := map[string]string{`"[1,NaN"`: "unparsable"} // of a column
 	for value, want := range positions {
@@ -320,9 +306,7 @@ func TestForms(t *testing.T) {
 // FuzzMapping reads any record through mappings: an arrival, a Skip or a *event.FieldError.
 func FuzzMapping(f *testing.F) {
 	f.Add(byte(0), "", []byte(`{"op":"c","after":{"id":1,"features":[1],"time":5}}`))
-	f.Add(byte(1), "application/cloudevents+json", []byte(`{"specversion":"1.0","data":{"id":1,"features":[1]}}`))
-	f.Add(byte(1), "application/cloudevents+json",
-		[]byte(`{"specversion":"1.0","data_base64":"e30=","datacontenttype":"application/json"}`))
+	f.Add(byte(1), "application/json", []byte(`{"id":1,"features":[1]}`))
 	f.Add(byte(2), "", []byte(`{"a":[{"b":"x"}],"features":{"indices":[1]}}`))
 	all := []form.Reader{{Mapping: mapping(f, form.MappingOptions{Preset: form.PresetDebezium, TimeUnit: "ms",
 		Key: "/id"})},
@@ -398,7 +382,7 @@ func onlyOfTheirType(fields []schema.Field) {
 	}
 }
 
-var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|connect|cloudevents)\n(.*?)^```$")
+var mappedFence = regexp.MustCompile("(?ms)^```json (mapping|debezium|connect)\n(.*?)^```$")
 
 // The README's examples of mappings are all of the same arrival.
 func TestReadmeMappings(t *testing.T) {
@@ -406,27 +390,22 @@ func TestReadmeMappings(t *testing.T) {
 	expect.OK(t, err)
 	seen := 0
 	for _, match := range mappedFence.FindAllSubmatch(readme, -1) {
-		o, headers, want := form.MappingOptions{Preset: string(match[1])}, []event.Header(nil), timed(mapped, mappedAt)
-		switch o.Preset {
-		case "mapping":
+		o, want := form.MappingOptions{Preset: string(match[1])}, mapped
+		if o.Preset == "mapping" {
 			o = form.MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms",
 				Key: "/user/region"}
-			want = keyed(want, "south")
-		case form.PresetDebezium, form.PresetConnect:
-			want = mapped
-		case form.PresetCloudEvents:
-			headers = header("content-type", "application/cloudevents+json")
+			want = keyed(timed(mapped, mappedAt), "south")
 		}
 		forms := form.Reader{Mapping: mapping(t, o)}
 		var got event.Arrival
-		if err := forms.Arrival(headers, match[2], &got); err != nil {
+		if err := forms.Arrival(nil, match[2], &got); err != nil {
 			t.Errorf("%s: %v", match[1], err)
 		} else if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", match[1], diff)
 		}
 		seen++
 	}
-	if seen != 4 {
-		t.Errorf("%d examples, want 4", seen)
+	if seen != 3 {
+		t.Errorf("%d examples, want 3", seen)
 	}
 }

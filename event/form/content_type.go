@@ -94,10 +94,8 @@ var springSchema = regexp.MustCompile(`^application/vnd\.(.+)\.v[0-9]+\+avro$`)
 // refusedMediaType says why a type is not read though its name ends like a readable one; empty for others.
 func refusedMediaType(mediaType string) string {
 	switch {
-	case mediaType == structuredContentType:
-		return "is a CloudEvent in structured mode: set input.mapping.preset to cloudevents"
 	case strings.HasPrefix(mediaType, "application/cloudevents"):
-		return "is a CloudEvent in a form that is not read: send events in binary mode, or as " + structuredContentType
+		return "is a CloudEvent with its attributes in the value: send events in binary mode, with attributes in headers"
 	case springSchema.MatchString(mediaType):
 		return "names an Avro schema of Spring's own registry, which is not asked: use Confluent's serializer and " +
 			"registry.urls"

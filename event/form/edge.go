@@ -65,10 +65,6 @@ func (f *Reader) mappedEdge(contentType string, headers []event.Header, data []b
 		if text, t, err = m.row(text, t); err != nil {
 			return false, nil
 		}
-	} else if f.isStructured(contentType, headers, data) {
-		if text = m.inline(data); text == nil {
-			return false, nil
-		}
 	}
 	var places [5][]byte
 	if m.find(text, m.edge, places[:]) != nil || isAbsent(places[0]) || isAbsent(places[1]) {

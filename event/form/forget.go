@@ -71,10 +71,6 @@ func (f *Reader) asksToForget(headers []event.Header, data []byte) (ask Forget, 
 		if data, _, err = f.registered(headers, data); err != nil {
 			return ask, false, nil // the reader of arrivals says why
 		}
-	} else if f.isStructured(contentType, headers, data) {
-		if data = m.inline(data); data == nil {
-			return ask, false, nil
-		}
 	} else if codec, err := f.codec(contentType); err != nil || codec.ContentType() != (json.Codec{}).ContentType() {
 		return ask, false, nil
 	}

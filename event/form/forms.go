@@ -240,15 +240,9 @@ func (f *Reader) decoder(contentType string, headers []event.Header, data []byte
 	return codec, data, err
 }
 
-// LineHeaders returns the headers with which a line of a file is read as a record: JSON's content-type or, with the
-// preset for CloudEvents, the content-type of an event in structured mode, because a line has no headers for
-// attributes.
-func (f *Reader) LineHeaders() []event.Header {
-	contentType := json.Codec{}.ContentType()
-	if f.Mapping != nil && f.Mapping.preset == PresetCloudEvents {
-		contentType = structuredContentType
-	}
-	return []event.Header{{Key: event.HeaderContentType, Value: []byte(contentType)}}
+// LineHeaders returns the headers with which a line of a file is read as a record.
+func LineHeaders() []event.Header {
+	return []event.Header{{Key: event.HeaderContentType, Value: []byte((json.Codec{}).ContentType())}}
 }
 
 // OfLabels are the forms of labels: JSON unless a record says otherwise.

@@ -29,7 +29,8 @@ const (
 // envelope; "#" points to the whole.
 type MappingOptions struct {
 	// Preset is debezium, connect (rows of Kafka Connect, with or without the converter's schema around them, also changes
-	// that Debezium's ExtractNewRecordState has unwrapped), cloudevents, or none (also "").
+	// that Debezium's ExtractNewRecordState has unwrapped), cloudevents (whose attributes are in headers), or none (also
+	// "").
 	Preset string
 	// ID, Features, Edges, Weights, Incoming, Types, EdgeCount and Time are where these fields are; empty means /id,
 	// /features and so on. Named points to an object with the features by their names, and takes the place of Features.
@@ -248,13 +249,26 @@ func (f *Reader) mapped(contentType string, headers []event.Header, data []byte,
 		}
 		return m.arrival(text, t, a)
 	}
-	if f.isStructured(contentType, headers, data) {
-		return f.structured(data, a)
+	err := f.plain(contentType, data, a)
+	if m.preset == PresetCloudEvents && (err == nil || event.LacksFeatures(err)) {
+		if bad := eventTime(string(event.HeaderValue(headers, "ce_time")), a); bad != nil {
+			return bad
+		}
 	}
-	if m.preset == PresetCloudEvents {
-		return withEventTime(f.plain(contentType, data, a), string(event.HeaderValue(headers, "ce_time")), a)
+	return err
+}
+
+// eventTime gives an arrival without a time the one of its CloudEvent.
+func eventTime(text string, a *event.Arrival) error {
+	if text == "" || !a.Time.IsZero() {
+		return nil
 	}
-	return f.plain(contentType, data, a)
+	var t time.Time
+	if t.UnmarshalText([]byte(text)) != nil || !connect.InYears(t) {
+		return event.Errorf(event.ReasonUnparsable, "ce_time", "%s of the event, want an RFC 3339 string", event.Cut(text))
+	}
+	a.Time = t.UTC()
+	return nil
 }
 
 // plain reads a record that is not wrapped. Only JSON is mapped: the other forms have Rivulet's own fields.

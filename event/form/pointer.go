@@ -42,8 +42,7 @@ func (m *Mapping) find(document []byte, wants []want, found [][]byte) error {
 }
 
 // envelopes are the names of the members that the presets unwrap, outermost first.
-var envelopes = map[string][]string{PresetDebezium: {"payload", "after"}, PresetConnect: {"payload"},
-	PresetCloudEvents: {"data"}}
+var envelopes = map[string][]string{PresetDebezium: {"payload", "after"}, PresetConnect: {"payload"}}
 
 // feature returns the name of the feature, as in dead letters, to which a path from the top of a record leads; empty
 // where it leads to none. With a preset the path begins with its envelope: payload, after, vector, 3.

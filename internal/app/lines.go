@@ -55,7 +55,7 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 // records are process's until it returns.
 func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	process func(name string, records []kafka.Record) error) error {
-	headers := o.Forms.LineHeaders()
+	headers := form.LineHeaders()
 	var records []kafka.Record
 	flush := func(line int64) error {
 		if len(records) == 0 {

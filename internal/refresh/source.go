@@ -136,7 +136,7 @@ func (r *Refresher) useless(s Source, what string, used int, refused refusals, w
 func (r *Refresher) records(ctx context.Context, s Source, forms *form.Reader,
 	take func(*kafka.Record) error) (kafka.Offsets, error) {
 	if s.Topic == "" {
-		headers := forms.LineHeaders()
+		headers := form.LineHeaders()
 		return nil, eachLine(ctx, s.File, func(line []byte) error {
 			return take(&kafka.Record{Value: line, Headers: headers})
 		})

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,27 +86,15 @@ func (s *Server) readable(r *http.Request) *refusal {
 	if declared == "" { // a page of another site may send a body without a type, but none of JSON
 		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type is missing, want application/json")
 	}
-	if isJSON(declared) {
-		return nil
+	if codec, known := form.ForContentType(declared); !known || codec != (json.Codec{}) {
+		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type %.80q, want application/json", declared)
 	}
-	// Where arrivals are CloudEvents in structured mode, they are JSON, too.
-	own := string(s.o.Path.Forms.LineHeaders()[0].Value)
-	if !isJSON(own) && (declared == own || strings.HasPrefix(declared, own+";")) {
-		return nil
-	}
-	return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type %.80q, want application/json", declared)
-}
-
-// isJSON reports whether a content-type is JSON, by the rules for records.
-func isJSON(declared string) bool {
-	codec, known := form.ForContentType(declared)
-	_, is := codec.(json.Codec)
-	return known && is
+	return nil
 }
 
 // records makes a record of each arrival. The header rivulet-schema is handed on, as a producer's is.
 func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
-	headers := s.o.Path.Forms.LineHeaders()
+	headers := form.LineHeaders()
 	if hash := r.Header.Get(event.HeaderSchema); hash != "" {
 		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(hash)})
 	}
