@@ -223,8 +223,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 	next := growing(t, 10)
 	expect.OK(t, publisher.Publish(t.Context(), next, serving.PublishOptions{}))
 	for {
-		if _, text := request(t, http.MethodGet, url+"/v2/models/rivulet", ""); bytes.Contains(text,
-			[]byte(next.Manifest.Version)) {
+		if _, text := request(t, http.MethodPost, url+"/predict", late); bytes.Contains(text, []byte(next.Manifest.Version)) {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
