@@ -71,14 +71,9 @@ var only = []struct {
 	{"test/eventpb", nil},
 	{"test/chaos", []string{"artifact", "event", "event/…", "test/chaos/…", "test/harness"}},
 	{"test/chaos/ledger", nil},
-	{"test/chaos/gauge", nil},
 	{"test/chaos/record", []string{"event", "event/…", "test/chaos/ledger"}},
-	{"test/chaos/services", []string{"test/chaos/record", "test/harness"}},
-	{"test/chaos/versions", []string{"artifact", "event", "event/…", "test/chaos/record", "test/harness"}},
-	{"test/chaos/world", []string{"test/chaos/record", "test/chaos/services", "test/chaos/trap", "test/chaos/versions",
-		"test/harness"}},
+	{"test/chaos/world", []string{"artifact", "event", "event/…", "test/chaos/record", "test/harness"}},
 	{"test/chaos/stream", []string{"event", "event/…", "test/chaos/…", "test/harness"}},
-	{"test/chaos/…", []string{"test/harness"}},
 	{"consumer/limits", []string{"event", "infer/preprocess"}},
 	{"consumer/ticket", []string{"kafka"}},
 	{"consumer/answer", []string{"event", "graph", "infer/retrieval", "infer/target"}},
@@ -226,11 +221,7 @@ var users = []struct {
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/prototest",
-	"test/harness",
-	"test/chaos", "test/chaos/client", "test/chaos/gauge",
-	"test/chaos/ledger", "test/chaos/member", "test/chaos/record", "test/chaos/refresher",
-	"test/chaos/services", "test/chaos/stream", "test/chaos/trap", "test/chaos/versions",
-	"test/chaos/world", "graph/gemm/peak"}
+	"test/harness", "test/chaos", "test/chaos/ledger", "test/chaos/record", "test/chaos/stream", "test/chaos/world", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

@@ -10,10 +10,9 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
-	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
-	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -35,7 +34,7 @@ func (r *run) startAskers() error {
 			at++
 			return a.ID, a.Value[record.JSON]
 		}
-		a := &client.Program{Workshop: w.Workshop, Client: &client.Client{Name: name, Next: next, Limit: 30 * time.Second}}
+		a := &program{workshop: w.Workshop, client: &client{Name: name, Next: next, Limit: 30 * time.Second}}
 		outage := "degrade"
 		if name == "serve" {
 			a.URL = "http://" + addr + "/predict"
@@ -71,7 +70,7 @@ func (r *run) askerConfig(name, addr, outage string) string {
   {%s, prefix: %s, poll_interval: 100ms, outage: %s, read_timeout: 500ms, breaker: {open_for: 1s}}
 cache: {bytes: 32KiB}
 %s: {listen: %q}
-%s`, r.world.RedisURL(r.world.RedisWays[0].Addr()), services.Prefix, outage, name, addr, kafka)
+%s`, r.world.RedisURL(r.world.RedisWays[0].Addr()), world.Prefix, outage, name, addr, kafka)
 }
 
 // askedAgain waits until each program answers requests that were sent after a time.
@@ -109,7 +108,7 @@ func (r *run) asked() (violations []string) {
 }
 
 // checkServe compares an answer of serve with what its version says of the arrival, if that alone decides it.
-func checkServe(expected ledger.Expectation, answer client.Answer) []string {
+func checkServe(expected ledger.Expectation, answer answer) []string {
 	var p event.Prediction
 	if err := (json.Codec{}).DecodePrediction(answer.Body, &p); err != nil || p.ID != answer.ID {
 		return []string{fmt.Sprintf("serve: arrival %s: %v: %.200s", answer.ID, err, answer.Body)}
@@ -122,8 +121,8 @@ func checkServe(expected ledger.Expectation, answer client.Answer) []string {
 }
 
 // checkPage compares an answer of the page with what its version says of the arrival.
-func checkPage(expected ledger.Expectation, answer client.Answer) (violations []string) {
-	got, err := answer.Page()
+func checkPage(expected ledger.Expectation, answer answer) (violations []string) {
+	got, err := answer.page()
 	want, known := expected(got.Artifact, answer.ID)
 	if err != nil || got.ID != answer.ID || got.Degraded || !known || !strings.HasPrefix(want, got.String()) {
 		violations = append(violations, fmt.Sprintf("page: it says of arrival %s by version %s: %s degraded %t, want %.60s",

@@ -10,11 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/record"
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
-	"rivulet/test/chaos/trap"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
@@ -53,9 +50,9 @@ func others(k stream.Kind) bool { return !k.Merged }
 var faults = []fault{
 	{name: "consumer killed (SIGKILL) and started again", deal: killOne},
 	{name: "all consumers killed, started seconds later", deal: killAll},
-	{name: "consumer killed before it publishes a batch", deal: killAt(trap.BeforePublish)},
-	{name: "consumer killed after it has published a batch", deal: killAt(trap.AfterPublish)},
-	{name: "consumer killed before it commits a batch", deal: killAt(trap.BeforeCommit)},
+	{name: "consumer killed before it publishes a batch", deal: killAt(world.BeforePublish)},
+	{name: "consumer killed after it has published a batch", deal: killAt(world.AfterPublish)},
+	{name: "consumer killed before it commits a batch", deal: killAt(world.BeforeCommit)},
 	{name: "consumer stopped beyond its session (SIGSTOP), then on", deal: zombie},
 	{name: "consumers join and leave", deal: rebalance},
 	{name: "SIGTERM in a join", deal: termInJoin},
@@ -143,7 +140,7 @@ func (r *run) eventually(ctx context.Context, s *stream.Stream, what string, so 
 }
 
 // each does something to one member of every stream.
-func (r *run) each(which int, do func(*member.Member) error) error {
+func (r *run) each(which int, do func(*world.Member) error) error {
 	var err error
 	for _, s := range r.streams {
 		err = errors.Join(err, do(s.Members[which]))
@@ -152,12 +149,12 @@ func (r *run) each(which int, do func(*member.Member) error) error {
 }
 
 // kill kills a member that is running.
-func (r *run) kill(m *member.Member) error { return r.took(m.Kill(), "%s: nobody to kill", m.Log) }
+func (r *run) kill(m *world.Member) error { return r.took(m.Kill(), "%s: nobody to kill", m.Log) }
 
 func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	const times = 2
 	for range times {
-		err := r.each(rng.IntN(2), func(m *member.Member) error { return errors.Join(r.kill(m), m.Start()) })
+		err := r.each(rng.IntN(2), func(m *world.Member) error { return errors.Join(r.kill(m), m.Start()) })
 		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 500*time.Millisecond, 3*time.Second))); err != nil {
 			return 0, err
 		}
@@ -167,23 +164,23 @@ func killOne(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 
 func killAll(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	err := errors.Join(r.each(0, r.kill), r.each(1, r.kill), harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)))
-	return 1, errors.Join(err, r.each(0, (*member.Member).Start), r.each(1, (*member.Member).Start))
+	return 1, errors.Join(err, r.each(0, (*world.Member).Start), r.each(1, (*world.Member).Start))
 }
 
 // zombie stops consumers until their groups go on without them.
 func zombie(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	which := rng.IntN(2)
-	err := r.each(which, func(m *member.Member) error { return m.Signal(syscall.SIGSTOP) })
+	err := r.each(which, func(m *world.Member) error { return m.Signal(syscall.SIGSTOP) })
 	err = errors.Join(err, harness.Sleep(ctx, stream.SessionTimeout+between(rng, time.Second, 4*time.Second)))
 	err = errors.Join(err, r.atOnce(func(s *stream.Stream) error { return r.awaitMember(ctx, s, which, false) }))
-	return 1, errors.Join(err, r.each(which, func(m *member.Member) error { return m.Signal(syscall.SIGCONT) }))
+	return 1, errors.Join(err, r.each(which, func(m *world.Member) error { return m.Signal(syscall.SIGCONT) }))
 }
 
 // rebalance lets a guest come, one of the others leave and return, and the guest leave.
 func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	const guest = services.Members - 1
+	const guest = world.Members - 1
 	pause := func() error { return harness.Sleep(ctx, between(rng, time.Second, 3*time.Second)) }
-	drain := func(m *member.Member) error { return m.Drain(patience) }
+	drain := func(m *world.Member) error { return m.Drain(patience) }
 	group := func(which int, there bool) func() error {
 		return func() error {
 			return r.atOnce(func(s *stream.Stream) error { return r.awaitMember(ctx, s, which, there) })
@@ -191,9 +188,9 @@ func rebalance(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	}
 	other := rng.IntN(2)
 	for _, step := range []func() error{
-		func() error { return r.each(guest, (*member.Member).Start) }, pause, group(guest, true),
+		func() error { return r.each(guest, (*world.Member).Start) }, pause, group(guest, true),
 		func() error { return r.each(other, drain) }, group(other, false), pause,
-		func() error { return r.each(other, (*member.Member).Start) }, pause, group(other, true),
+		func() error { return r.each(other, (*world.Member).Start) }, pause, group(other, true),
 		func() error { return r.each(guest, drain) }, group(guest, false),
 	} {
 		if err := step(); err != nil {
@@ -212,7 +209,7 @@ func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	r.world.Say("  by %v", ahead)
 	r.world.Ahead.Store(int64(ahead))
 	set := func(ahead time.Duration) error {
-		return r.each(which, func(m *member.Member) error { return m.SetClock(ahead) })
+		return r.each(which, func(m *world.Member) error { return m.SetClock(ahead) })
 	}
 	err := r.rises(ctx, "predictions have the time of a clock that was stepped (programs need the tag chaos)", 0,
 		func(s *stream.Stream) int64 { return s.Stepped.Load() }, func() error {

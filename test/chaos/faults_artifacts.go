@@ -10,19 +10,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
 func versionDeleted(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	w := r.world
-	current, err := w.Store.Get(ctx, "{"+services.Prefix+"}:current").Result()
+	current, err := w.Store.Get(ctx, "{"+world.Prefix+"}:current").Result()
 	next := rng.IntN(len(w.Artifacts))
 	if err == nil {
 		r.redises.Lock()
 		err = w.EraseVersion(ctx, current)
 		r.redises.Unlock()
-		left, _ := w.Store.Exists(ctx, "{"+services.Prefix+"}:"+current+":complete").Result()
+		left, _ := w.Store.Exists(ctx, "{"+world.Prefix+"}:"+current+":complete").Result()
 		err = errors.Join(err, r.took(left == 0, "version %s is there", current))
 	}
 	switch {
@@ -93,7 +93,7 @@ func swap(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		default:
 			err = w.Publish(ctx, which)
 		}
-		current, _ := w.Store.Get(ctx, "{"+services.Prefix+"}:current").Result()
+		current, _ := w.Store.Get(ctx, "{"+world.Prefix+"}:current").Result()
 		err = errors.Join(err, r.took(current == w.Artifacts[which].Version, "CURRENT is %q, want %s", current,
 			w.Artifacts[which].Version))
 		if err := errors.Join(err, harness.Sleep(ctx, between(rng, 0, time.Second))); err != nil {

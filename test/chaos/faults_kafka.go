@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -53,7 +53,7 @@ func (r *run) without(ctx context.Context, how string, down harness.Brokers, do 
 	if err := down.Do(ctx, how); err != nil {
 		return err
 	}
-	err := r.took(!services.Listens(ctx, down[0]), "the broker still listens")
+	err := r.took(!world.Listens(ctx, down[0]), "the broker still listens")
 	err = errors.Join(err, do())
 	return errors.Join(err, down.Do(context.WithoutCancel(ctx), "start"))
 }

@@ -13,8 +13,8 @@ import (
 
 	"rivulet/event"
 	"rivulet/test/chaos/record"
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -92,7 +92,7 @@ func keyless(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 func smallMessages(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	small := 4096 + rng.IntN(4096)
 	return 0, r.configured(ctx, map[string]string{"max.message.bytes": fmt.Sprint(small)},
-		map[string]string{"max.message.bytes": fmt.Sprint(services.BrokerLimit)},
+		map[string]string{"max.message.bytes": fmt.Sprint(world.BrokerLimit)},
 		&kgo.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("large "), small/4)}, kerr.MessageTooLarge,
 		func() error {
 			for _, s := range r.streams {
@@ -177,7 +177,7 @@ func manyHeaders(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	return 0, r.measured(ctx, func() error {
 		for _, s := range r.streams {
 			sender, err := kgo.NewClient(kgo.SeedBrokers(r.world.Kafka.Addrs...),
-				kgo.ProducerBatchMaxBytes(services.BrokerLimit),
+				kgo.ProducerBatchMaxBytes(world.BrokerLimit),
 				kgo.ProducerBatchCompression(kgo.NoCompression()))
 			if err != nil {
 				return err

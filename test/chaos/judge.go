@@ -8,47 +8,53 @@ import (
 	"os"
 
 	"rivulet/test/chaos/ledger"
-	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/stream"
 )
 
 // report judges the streams and prints.
 func (r *run) report(ctx context.Context, o options) error {
 	err := r.checkGroups(ctx)
-	var judged []map[ledger.Window]ledger.Tally
-	var total ledger.Tally
-	degraded, letters, committed, aborted := 0, 0, 0, 0
 	for _, s := range r.streams {
 		for _, m := range s.Members {
 			times, failed := m.PublishedAgain()
 			r.publishedAgain, err = append(r.publishedAgain, times...), errors.Join(err, failed)
 		}
 	}
+	var judged []map[ledger.Window]ledger.Tally
+	var total ledger.Tally
+	var edges []string
+	letters, committed, aborted := 0, 0, 0
 	for _, s := range r.streams {
 		if err == nil && !s.Compressed() {
 			err = fmt.Errorf("%s: no arrival came compressed", s.Name)
 		}
 		c, a := s.Transactions.Counts()
 		committed, aborted = committed+c, aborted+a
-		tallies, violations := s.Ledger.Judge(r.mayRepeat, r.world.Complete())
-		judged = append(judged, tallies)
-		for _, t := range tallies {
+		of := s.Ledger.Judge(ledger.Bounds{MayRepeat: r.mayRepeat, MayDegrade: r.mayDegrade,
+			Slow: stream.InFlight + s.Sent()/50, Complete: r.world.Complete()})
+		judged = append(judged, of.Tallies)
+		for _, t := range of.Tallies {
 			total.Add(t)
 		}
-		degraded, letters = degraded+s.Ledger.Degraded(), letters+s.Ledger.Letters()
-		for i := range violations {
-			violations[i] = fmt.Sprintf("%s: %s", s.Kind, violations[i])
+		letters += s.Ledger.Letters()
+		if s.Apart {
+			edges = append(edges, fmt.Sprintf("%s: %v", s.Kind, of.Joined))
 		}
-		err = errors.Join(err, listed(violations))
+		for i := range of.Violations {
+			of.Violations[i] = fmt.Sprintf("%s: %s", s.Kind, of.Violations[i])
+		}
+		err = errors.Join(err, listed(of.Violations))
 	}
 	err = errors.Join(err, listed(r.asked()))
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, "+
 		"%d of them in transactions, and %d in aborted ones, %d predictions that were marked as degraded, "+
-		"%d dead letters.\n\n", o.Seed, o.length, o.rate, len(r.streams),
-		commit(),
-		len(r.dealt)-1, total.Arrivals, committed, aborted, degraded, letters)
+		"%d dead letters.\n\n", o.Seed, o.length, o.rate, len(r.streams), commit(),
+		len(r.dealt)-1, total.Arrivals, committed, aborted, total.Degraded, letters)
 	ledger.Print(os.Stdout, tableRows(r.dealt, stream.Kinds(r.world.Options), judged))
-	fmt.Println()
+	fmt.Printf("\n%d ids were forgotten.\n", r.forgotten)
+	for _, line := range edges {
+		fmt.Printf("%s.\n", line)
+	}
 	for _, a := range r.askers {
 		fmt.Printf("%s.\n", a)
 	}
@@ -95,8 +101,11 @@ func (r *run) checkGroups(ctx context.Context) error {
 func (r *run) checkGroup(ctx context.Context, s *stream.Stream, group ledger.Group) error {
 	var lines bytes.Buffer
 	for _, g := range group.All {
-		a := r.world.ByID[g.ID]
-		lines.Write(a.Value[record.JSON])
+		line, err := r.world.Line(g.ID)
+		if err != nil {
+			return err
+		}
+		lines.Write(line)
 		lines.WriteByte('\n')
 	}
 	says, err := r.world.Predict(ctx, group.Version, "graph", &lines)

@@ -9,20 +9,19 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/test/chaos/refresher"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
 // newRefresher returns a refresher of the arrivals of a stream.
-func newRefresher(w *world.World, name string, from *stream.Stream, every time.Duration) (*refresher.Refresher, error) {
-	f := &refresher.Refresher{Workshop: w.Workshop, Name: name, Topic: from.Topic("arrivals"), Every: every}
+func newRefresher(w *world.World, name string, from *stream.Stream, every time.Duration) (*world.Refresher, error) {
+	f := &world.Refresher{Workshop: w.Workshop, Name: name, Topic: from.Topic("arrivals"), Every: every}
 	return f, f.Configure(w.Kafka.Addrs, w.RedisConfig())
 }
 
 // learnRefreshed notes what the artifacts of a refresh say.
-func learnRefreshed(ctx context.Context, w *world.World, f *refresher.Refresher) error {
+func learnRefreshed(ctx context.Context, w *world.World, f *world.Refresher) error {
 	dirs, err := f.Artifacts()
 	if err != nil {
 		return err
@@ -80,7 +79,7 @@ func refreshed(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 
 // refreshOnce starts a refresh that has ended some rounds, and ends it when it has published another one. A round whose
 // arrivals are all in T already, as the one before it was killed after its last step, has nothing to publish.
-func (r *run) refreshOnce(ctx context.Context, f *refresher.Refresher, before int) (last refresher.Round, err error) {
+func (r *run) refreshOnce(ctx context.Context, f *world.Refresher, before int) (last world.Round, err error) {
 	p, err := f.Start()
 	if err != nil {
 		return last, err
@@ -119,7 +118,7 @@ func twoRefreshers(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var both []*refresher.Refresher
+	var both []*world.Refresher
 	var running []*harness.Process
 	for _, name := range []string{"refresh-left", "refresh-right"} {
 		f, err := newRefresher(r.world, name, s, time.Hour)
@@ -133,8 +132,8 @@ func twoRefreshers(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 		defer p.Kill() //nolint:revive // both of them, at the end
 		both, running = append(both, f), append(running, p)
 	}
-	published := func(f *refresher.Refresher) bool {
-		return slices.ContainsFunc(f.Rounds(), func(r refresher.Round) bool { return r.Published })
+	published := func(f *world.Refresher) bool {
+		return slices.ContainsFunc(f.Rounds(), func(r world.Round) bool { return r.Published })
 	}
 	err = harness.Await(ctx, 5*time.Minute, "one of two refreshes publishes", func() bool {
 		return published(both[0]) || published(both[1])

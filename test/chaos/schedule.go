@@ -10,9 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"rivulet/test/chaos/client"
 	"rivulet/test/chaos/ledger"
-	"rivulet/test/chaos/member"
+	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
@@ -29,7 +28,7 @@ type run struct {
 	options
 	world   *world.World
 	streams []*stream.Stream
-	askers  []*client.Program
+	askers  []*program
 	dealt   []dealt // one a window; window 0 is before the first fault
 	// calm: one fault at a time.
 	calm             bool
@@ -37,6 +36,7 @@ type run struct {
 	failed           chan<- error
 	refreshed        int         // nodes of T after the last refresh
 	publishedAgain   []time.Time // by the consumers' logs
+	forgotten        int         // ids
 }
 
 // dealt is a fault and its window.
@@ -155,7 +155,7 @@ func (r *run) window(ctx context.Context, f fault, rng *rand.Rand) error {
 		return err
 	case err != nil: // the other faults are dealt all the same
 		r.fail(fmt.Errorf("%s: %w", f.name, err))
-		if err := errors.Join(r.each(0, (*member.Member).Start), r.each(1, (*member.Member).Start)); err != nil {
+		if err := errors.Join(r.each(0, (*world.Member).Start), r.each(1, (*world.Member).Start)); err != nil {
 			return err
 		}
 	}
@@ -195,12 +195,50 @@ func (r *run) streamAnswered(ctx context.Context, s *stream.Stream, w ledger.Win
 func (r *run) finish(ctx context.Context) (err error) {
 	err = r.answered(ctx, ledger.Window(len(r.dealt)-1), true)
 	for _, s := range r.streams {
-		err = errors.Join(err, harness.Await(ctx, patience, s.Name+": all arrivals are read", s.Ledger.AllRead))
+		err = errors.Join(err, harness.Await(ctx, patience, s.Name+": all arrivals are read, and their edges joined",
+			func() bool { return s.Broken.Load() || s.Ledger.AllRead() && s.Ledger.EdgesSettled() }))
+		if err == nil && s.Kind.Forgets() {
+			err = r.checkForgotten(ctx, s)
+		}
 		for _, m := range s.Members {
 			err = errors.Join(err, m.Drain(patience))
 		}
 	}
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // time for answers that should not be there
+}
+
+// checkForgotten waits until the records are committed that asked to forget ids, and looks for features of these ids in
+// the store that the stream reads.
+func (r *run) checkForgotten(ctx context.Context, s *stream.Stream) error {
+	asked := s.Forgotten()
+	err := harness.Await(ctx, patience, s.Name+": what is to be forgotten is committed", func() bool {
+		offsets, err := r.world.Kafka.FetchOffsets(ctx, s.Name)
+		for _, at := range asked {
+			committed, _ := offsets.Lookup(s.Topic("arrivals"), int32(at.Partition))
+			if err != nil || committed.At <= at.Offset {
+				return s.Broken.Load()
+			}
+		}
+		return true
+	})
+	r.forgotten += len(asked)
+	if !writes(record.Absent)(s.Kind) {
+		return err
+	}
+	store := r.world.Stored.Client()
+	defer func() { _ = store.Close() }()
+	for id := range asked {
+		n, failed := store.Exists(ctx, record.FeaturesKey(id)).Result()
+		if err = errors.Join(err, failed); n > 0 {
+			r.fail(fmt.Errorf("%s: %s was forgotten, and its features are stored", s.Kind, id))
+		}
+	}
+	return err
+}
+
+// mayDegrade reports whether the fault of a window may take rows away.
+func (r *run) mayDegrade(w ledger.Window) bool {
+	return r.dealt[w].fault.redis || r.dealt[w].fault.rows
 }
 
 // mayRepeat returns how many arrivals of a window may be answered more than once in at_least_once: the arrivals in

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"rivulet/test/chaos/client"
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
@@ -14,8 +12,8 @@ func TestPossible(t *testing.T) {
 	has := func(w *world.World, only, name string) bool {
 		return slices.ContainsFunc(possible(w, only), func(f fault) bool { return f.name == name })
 	}
-	alone := &world.World{Services: services.Services{Brokers: make(harness.Brokers, 1), Redis: new(harness.Redis)}}
-	three := &world.World{Services: services.Services{Brokers: make(harness.Brokers, 3), Watched: new(harness.Watched)},
+	alone := &world.World{Services: world.Services{Brokers: make(harness.Brokers, 1), Redis: new(harness.Redis)}}
+	three := &world.World{Services: world.Services{Brokers: make(harness.Brokers, 3), Watched: new(harness.Watched)},
 		OldBin: "bin"}
 	for name, in := range map[string][2]bool{ // alone, three
 		"leader of arrivals killed and started": {false, true}, "Redis master killed, its replica promoted": {false, true},
@@ -48,7 +46,7 @@ func TestCheckPage(t *testing.T) {
 		`{"id":"n","artifact":"v","class":1,"class_name":"cats","probability":0.5,"degraded":true}`: false,
 		`<html>`: false,
 	} {
-		if got := checkPage(says, client.Answer{ID: "n", Body: []byte(body)}); (len(got) == 0) != right {
+		if got := checkPage(says, answer{ID: "n", Body: []byte(body)}); (len(got) == 0) != right {
 			t.Errorf("%s: %q", body, got)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"rivulet/test/chaos/gauge"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/stream"
 	"rivulet/test/chaos/world"
@@ -40,27 +39,25 @@ func soakCommand(ctx context.Context, w *world.World, o options) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	tallies, violations := s.Ledger.Judge(func(_ ledger.Window, generations int) int {
+	of := s.Ledger.Judge(ledger.Bounds{MayRepeat: func(_ ledger.Window, generations int) int {
 		return max(0, generations-1) * stream.InFlight
-	}, w.Complete())
-	for _, v := range violations[:min(len(violations), 20)] {
-		err = errors.Join(err, errors.New(v))
-	}
-	t := tallies[0]
+	}, MayDegrade: func(ledger.Window) bool { return false }, Complete: w.Complete()})
+	err = errors.Join(err, listed(of.Violations))
+	t := of.Tallies[0]
 	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d "+
 		"lost, %d duplicated, "+
 		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.Arrivals),
 		len(refreshes), commit(), t.Arrivals,
 		t.Lost, t.Duplicated, t.OutOfOrder, t.Different, t.Stall.Seconds())
-	values, cutErr := gauge.Compared(samples, refreshes, o.length/soakRefreshes)
+	values, cutErr := compared(samples, refreshes, o.length/soakRefreshes)
 	if cutErr != nil {
 		return errors.Join(err, cutErr)
 	}
-	return errors.Join(err, gauge.Print(values))
+	return errors.Join(err, printThirds(values))
 }
 
 // soak runs the consumer and returns samples of the gauges and the times of refreshes, in time order.
-func soak(ctx context.Context, w *world.World, s *stream.Stream, o options) (samples []gauge.Sample,
+func soak(ctx context.Context, w *world.World, s *stream.Stream, o options) (samples []sample,
 	refreshes []time.Time, err error) {
 	addr, err := harness.FreeAddr() //nolint:contextcheck // it does not wait
 	if err != nil {
@@ -89,11 +86,11 @@ func soak(ctx context.Context, w *world.World, s *stream.Stream, o options) (sam
 	var refreshing error
 	beside.Go(func() { refreshes, refreshing = refreshRounds(ctx, sending, w, s, o.length/soakRefreshes) })
 	for every := max(time.Second, o.length/720); sending.Err() == nil; _ = harness.Sleep(sending, every) {
-		values, err := gauge.Scrape(ctx, "http://"+addr+"/metrics")
+		values, err := scrape(ctx, "http://"+addr+"/metrics")
 		if err != nil {
 			return nil, nil, err
 		}
-		samples = append(samples, gauge.Sample{At: time.Now(), Values: values})
+		samples = append(samples, sample{At: time.Now(), Values: values})
 	}
 	beside.Wait()
 	err = harness.Await(ctx, patience, "all arrivals are answered",

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/stream"
-	"rivulet/test/chaos/trap"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -18,7 +17,7 @@ import (
 const strikeLimit = 2 * time.Minute
 
 // killAt kills a consumer of every stream at a moment in the delivery of a full batch, and then the other one.
-func killAt(m trap.Moment) func(context.Context, *run, *rand.Rand) (int, error) {
+func killAt(m world.Moment) func(context.Context, *run, *rand.Rand) (int, error) {
 	return func(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		first := rng.IntN(2)
 		for i := range 2 {
@@ -42,7 +41,7 @@ func (r *run) atOnce(do func(*stream.Stream) error) error {
 }
 
 // strike kills a member at a moment, lets the group know at once, and starts it again.
-func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m trap.Moment) error {
+func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m world.Moment) error {
 	if err := r.awaitMember(ctx, s, which, true); err != nil {
 		return err
 	}
@@ -58,14 +57,14 @@ func (r *run) strike(ctx context.Context, s *stream.Stream, which int, m trap.Mo
 	return errors.Join(s.Members[which].Start(), r.awaitMember(ctx, s, which, true))
 }
 
-// arm sets a trap for a member.
-func (r *run) arm(s *stream.Stream, which int, at trap.Moment) *trap.Trap {
-	return r.world.Traps.Arm(trap.Options{Client: s.Client(which), At: at, Worth: stream.BatchSize / 4,
+// arm sets a trap for a world.
+func (r *run) arm(s *stream.Stream, which int, at world.Moment) *world.Trap {
+	return r.world.Traps.Arm(world.Prey{Client: s.Client(which), At: at, Worth: stream.BatchSize / 4,
 		Kill: func() { s.Members[which].Kill() }})
 }
 
-// sprung waits for a trap.
-func (r *run) sprung(ctx context.Context, s *stream.Stream, set *trap.Trap) error {
+// sprung waits for a world.
+func (r *run) sprung(ctx context.Context, s *stream.Stream, set *world.Trap) error {
 	limit := time.NewTimer(strikeLimit)
 	defer limit.Stop()
 	for {
@@ -106,9 +105,9 @@ func (r *run) awaitMember(ctx context.Context, s *stream.Stream, which int, ther
 
 // termInJoin lets a guest come to each group and sends it SIGTERM while it joins.
 func termInJoin(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
-	const guest = services.Members - 1
+	const guest = world.Members - 1
 	return 2, r.atOnce(func(s *stream.Stream) error {
-		set := r.arm(s, guest, trap.InJoin)
+		set := r.arm(s, guest, world.InJoin)
 		defer r.world.Traps.Disarm(set)
 		if err := s.Members[guest].Start(); err != nil {
 			return err

@@ -9,10 +9,10 @@ import (
 
 // Grouped is a prediction of a graph batch in which some arrival was its neighbour.
 type Grouped struct {
-	At       Place
-	ID       string
-	hash     uint64
-	degraded bool
+	At    Place
+	ID    string
+	hash  uint64
+	whole bool // it read all rows, and has all its edges
 }
 
 // Group holds the predictions of one graph batch that had neighbours in it, in the order of their arrivals.
@@ -40,7 +40,7 @@ func (l *Ledger) Groups(most int) (groups []Group, of int) {
 func repeatable(all []Grouped) bool {
 	ids := map[string]bool{}
 	for _, g := range all {
-		if g.At.Partition != all[0].At.Partition || g.degraded || ids[g.ID] {
+		if g.At.Partition != all[0].At.Partition || !g.whole || ids[g.ID] {
 			return false
 		}
 		ids[g.ID] = true

@@ -9,8 +9,8 @@ import (
 
 // Tally counts the outcomes of the arrivals of one window.
 type Tally struct {
-	Arrivals, Lost, Duplicated, OutOfOrder, Different int
-	Stall                                             time.Duration
+	Arrivals, Lost, Duplicated, OutOfOrder, Different, Degraded int
+	Stall                                                       time.Duration
 }
 
 // Add adds another window's.
@@ -20,25 +20,46 @@ func (t *Tally) Add(other Tally) {
 	t.Duplicated += other.Duplicated
 	t.OutOfOrder += other.OutOfOrder
 	t.Different += other.Different
+	t.Degraded += other.Degraded
 	t.Stall = max(t.Stall, other.Stall)
 }
 
-// Judge returns at the end of a stream the outcomes of its arrivals, by window. mayRepeat returns how many of a
-// window's may be answered more than once in at_least_once, where so many generations predicted them; complete holds
-// the time at which each version was first complete.
-func (l *Ledger) Judge(mayRepeat func(w Window, generations int) int,
-	complete map[string]time.Time) (map[Window]Tally, []string) {
+// Bounds say what may happen in a run.
+type Bounds struct {
+	// MayRepeat returns how many arrivals of a window may be answered more than once at least once, where so many
+	// generations predicted them.
+	MayRepeat func(w Window, generations int) int
+	// MayDegrade reports whether the fault of a window may take rows away.
+	MayDegrade func(Window) bool
+	// Slow is how many predictions may be degraded in the other windows, by time-outs of a busy machine.
+	Slow int
+	// Complete holds the time at which each version was first complete.
+	Complete map[string]time.Time
+}
+
+// Judgement is the result of a stream.
+type Judgement struct {
+	Tallies    map[Window]Tally
+	Joined     Joined
+	Violations []string
+}
+
+// Judge returns at the end of a stream the outcomes of its arrivals, by window, and what breaks a promise.
+func (l *Ledger) Judge(b Bounds) Judgement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.judgeUnknown(complete)
+	l.judgeUnknown(b.Complete)
 	all := map[Window]Tally{}
 	generations := map[Window]map[string]bool{}
 	for at, e := range l.entries {
 		switch {
 		case e.arrival == nil && e.answers == 0:
-			continue // a consumer was killed with it in hand, and its topic is gone
+			continue // its topic is gone
 		case e.arrival == nil:
 			l.violated("an answer names the arrival at %v: there is none", at)
+			continue
+		case e.arrival.Reason == EdgeOf:
+			l.judgeEdge(at, e)
 			continue
 		}
 		t := all[e.arrival.Window]
@@ -56,27 +77,35 @@ func (l *Ledger) Judge(mayRepeat func(w Window, generations int) int,
 			l.violated("window %d: %d arrivals were sent and %d read", w, given[0]+given[1], read)
 		}
 	}
+	slow := 0
 	for w, t := range all {
 		limit := 0
-		if !l.exactlyOnce {
-			limit = mayRepeat(w, len(generations[w]))
+		if !l.ExactlyOnce {
+			limit = b.MayRepeat(w, len(generations[w]))
 		}
 		if t.Duplicated > limit {
 			l.violated("window %d: %d arrivals were answered more than once, at most %d may be", w, t.Duplicated, limit)
 		}
+		if !b.MayDegrade(w) {
+			slow += t.Degraded
+		}
+	}
+	if l.Degrades && slow > b.Slow {
+		l.violated("%d predictions were degraded though no fault took rows away, at most %d may be", slow, b.Slow)
 	}
 	for version, made := range l.made {
-		if at, ok := complete[version]; !ok || made.Before(at) {
+		if at, ok := b.Complete[version]; !ok || made.Before(at) {
 			l.violated("version %q made a prediction at %v and was complete at %v (year 1: never)", version, made, at)
 		}
 	}
-	return all, l.violations
+	joined := l.judgeEdges()
+	return Judgement{all, joined, l.violations}
 }
 
 // judgeUnknown checks the predictions of versions that were made while the streams ran.
 func (l *Ledger) judgeUnknown(complete map[string]time.Time) {
 	for _, u := range l.unknown {
-		want, known := l.expected(u.version, u.id)
+		want, known := l.Expected(u.version, u.id)
 		switch _, was := complete[u.version]; {
 		case known && maphash.String(l.seed, want) != u.hash:
 			l.entry(u.at).different++
@@ -103,6 +132,9 @@ func (l *Ledger) count(t *Tally, at Place, e *entry) {
 	if e.answers > 1+e.again {
 		t.Duplicated++
 	}
+	if e.first.Degraded {
+		t.Degraded++
+	}
 	if e.left {
 		l.violated("%v: answered, though its group began behind it", at)
 	}
@@ -113,12 +145,33 @@ func (l *Ledger) count(t *Tally, at Place, e *entry) {
 	if e.first.Reason != e.arrival.Reason {
 		l.violated("%v: dead letter for %q, want %q (empty: a prediction)", at, e.first.Reason, e.arrival.Reason)
 	}
-	if e.first.Content != 0 && e.first.Content != e.arrival.Content {
-		l.violated("%v: the dead letter has another value or other headers than the arrival", at)
-	}
 	if !sameKey(at, e) || e.first.Reason == "" && e.first.ID != e.arrival.ID {
 		l.violated("%v: the answer is of key %q and id %q, want %q and %q", at, e.first.Key, e.first.ID,
 			e.arrival.Key, e.arrival.ID)
+	}
+	l.content(at, e)
+}
+
+// content checks that a dead letter has its record.
+func (l *Ledger) content(at Place, e *entry) {
+	if e.first.Content != 0 && e.first.Content != e.arrival.Content {
+		l.violated("%v: the dead letter has another value or other headers than the arrival", at)
+	}
+}
+
+// unmatched is the reason of the dead letter of an edge that was joined to no arrival.
+const unmatched = "edge_unmatched"
+
+// judgeEdge checks the dead letter of an edge, if it has one.
+func (l *Ledger) judgeEdge(at Place, e *entry) {
+	switch {
+	case e.first == nil:
+	case e.first.Reason != unmatched:
+		l.violated("%v: dead letter for %q, want %q", at, e.first.Reason, unmatched)
+	case l.ExactlyOnce && e.answers > 1+e.again:
+		l.violated("%v: the edge has %d dead letters", at, e.answers)
+	default:
+		l.content(at, e)
 	}
 }
 

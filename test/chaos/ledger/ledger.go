@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Place is the place of an arrival: the life of its topic, which begins anew when the topic is deleted and made
-// again, and where it is in the topic.
+// Place is the place of a record: the life of its topic, which begins anew when the topic is deleted and made again,
+// and where it is in the topic.
 type Place struct {
 	Life, Partition int
 	Offset          int64
@@ -20,36 +20,47 @@ type Place struct {
 // Window is the part of a run of one fault.
 type Window int
 
-// Arrival is an arrival that was sent.
+// Arrival is a record of the topic of arrivals, as it was sent.
 type Arrival struct {
 	Key, ID string
-	Reason  string // of the dead letter that it must become; empty: it must be predicted; or PassedOver
+	Reason  string // of the dead letter that it must become; empty: it must be predicted; or PassedOver, or EdgeOf
 	Content uint64 // a hash of its value and headers
 	Window  Window
 	Settled bool // it was sent when the fault was over
 	Sent    time.Time
+	// Edges is set for an arrival whose edges come as records of their own, and no other arrival has its ID then.
+	Edges Edges
 }
 
-// PassedOver is the reason of an arrival that must have no answer: a tombstone deletes its key's record, and is no
-// node.
-const PassedOver = "passed over"
+// Edges says how many edges an arrival has: in its own record, in all, and in time with it.
+type Edges struct{ Own, All, InTime int }
+
+// Reasons of records that need no answer.
+const (
+	// PassedOver must have none: a tombstone or a record that asks to forget an id is no node.
+	PassedOver = "passed over"
+	// EdgeOf is an edge of the arrival with the same ID, which may be joined to it, or else has a dead letter.
+	EdgeOf = "edge of an arrival"
+)
 
 // Answer is a prediction or a dead letter.
 type Answer struct {
 	Key, ID string
 	Reason  string // of a dead letter; empty: a prediction
 	Content uint64 // of a dead letter, as the arrival's; 0: parts of the record are left out of it
-	// Amended: it was published in another form, because brokers refused the first, and so later than others of its batch.
-	Amended        bool
+	// Unordered: it may come later than others of its key, as brokers refused its first form, or as it waited.
+	Unordered      bool
 	Version, Batch string // of a prediction
 	Said           string // the prediction's numbers, to the bit
 	Alone          bool   // no arrival was a neighbour, so that the version alone decides the numbers
-	Grouped        bool   // some arrival of its graph batch was a neighbour, so that a repetition may differ
+	Grouped        bool   // some arrival of its graph batch was a neighbour
+	Neighbours     int
+	Short          bool // fewer neighbours than the arrival has edges, some of which came too late
 	Degraded       bool
 	Made, Seen     time.Time
 }
 
-// entry is the state of one arrival.
+// entry is the state of one record.
 type entry struct {
 	arrival     *Arrival
 	first       *Answer
@@ -60,8 +71,7 @@ type entry struct {
 	again       int      // how often it was read again, as offsets were reset
 	closed      bool     // it is counted as read and answered
 	generations []string // of the group, that predicted it
-
-	different int // predictions that say something else than they must
+	different   int      // predictions that say something else than they must
 }
 
 // Expectation returns the right answer of a version to an arrival, to the bit.
@@ -74,12 +84,18 @@ type unknown struct {
 	hash        uint64
 }
 
+// Options say what is promised to a stream.
+type Options struct {
+	ExactlyOnce bool
+	Degrades    bool // redis.outage is degrade
+	Expected    Expectation
+}
+
 // Ledger compares the answers of one stream with its arrivals. Arrivals and answers may come in any order, but those of
 // one key in their order.
 type Ledger struct {
-	exactlyOnce, degrades bool
-	expected              Expectation
-	seed                  maphash.Seed
+	Options
+	seed maphash.Seed
 
 	mu         sync.Mutex
 	entries    map[Place]*entry
@@ -90,23 +106,23 @@ type Ledger struct {
 	closed     map[Window][2]int    // arrivals that were read and answered, or are gone
 	unknown    []unknown
 	grouped    map[string][]Grouped // graph batches, by name
+	parted     map[string]*parts    // arrivals whose edges come as records of their own, by id
 	violations []string
-	degraded   int
 	letters    int
 }
 
 // New returns an empty ledger of one stream.
-func New(exactlyOnce, degrades bool, expected Expectation) *Ledger {
-	return &Ledger{exactlyOnce: exactlyOnce, degrades: degrades, expected: expected, seed: maphash.MakeSeed(),
-		entries: map[Place]*entry{}, last: map[string]int64{}, batches: map[string]string{}, made: map[string]time.Time{},
-		given: map[Window][2]int{}, closed: map[Window][2]int{}, grouped: map[string][]Grouped{}}
+func New(o Options) *Ledger {
+	return &Ledger{Options: o, seed: maphash.MakeSeed(), entries: map[Place]*entry{}, last: map[string]int64{},
+		batches: map[string]string{}, made: map[string]time.Time{}, given: map[Window][2]int{},
+		closed: map[Window][2]int{}, grouped: map[string][]Grouped{}, parted: map[string]*parts{}}
 }
 
 func (l *Ledger) violated(format string, args ...any) {
 	l.violations = append(l.violations, fmt.Sprintf(format, args...))
 }
 
-// Sent records that an arrival of a window is being sent.
+// Sent records that an arrival of a window is being sent. Edges of arrivals are not announced.
 func (l *Ledger) Sent(w Window, settled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,18 +160,11 @@ func (l *Ledger) AllRead() bool {
 		given += counts[0] + counts[1]
 	}
 	for _, e := range l.entries {
-		if e.arrival != nil {
+		if e.arrival != nil && e.arrival.Reason != EdgeOf {
 			read++
 		}
 	}
 	return read == given
-}
-
-// Degraded returns the number of predictions that were marked as degraded.
-func (l *Ledger) Degraded() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.degraded
 }
 
 // Letters returns the number of dead letters that were read.
@@ -187,13 +196,16 @@ func (l *Ledger) entry(at Place) *entry {
 }
 
 func (l *Ledger) close(e *entry) {
-	if e.arrival != nil && (e.first != nil || e.gone || e.arrival.Reason == PassedOver) && !e.closed {
+	if e.arrival == nil || e.closed || e.arrival.Reason == EdgeOf {
+		return
+	}
+	if e.first != nil || e.gone || e.arrival.Reason == PassedOver {
 		e.closed = true
 		l.closed[e.arrival.Window] = plusOne(l.closed[e.arrival.Window], e.arrival.Settled)
 	}
 }
 
-// Arrived records an arrival that was read from its topic.
+// Arrived records an arrival, or an edge of one, that was read from its topic.
 func (l *Ledger) Arrived(at Place, a Arrival) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,23 +215,27 @@ func (l *Ledger) Arrived(at Place, a Arrival) {
 		return
 	}
 	e.arrival = &a
+	if a.Edges.All > 0 || a.Reason == EdgeOf {
+		l.part(at, e)
+	}
 	l.close(e)
 }
 
 // Removed records that the arrivals of a partition before an offset are no longer in the log, and returns how
 // many of them had no answer.
 func (l *Ledger) Removed(life, partition int, before int64) (unanswered int) {
-	return l.remove(life, partition, 0, before)
+	return l.remove(life, partition, 0, before, math.MaxInt64)
 }
 
 // Truncated is Removed for the arrivals at an offset and behind it.
 func (l *Ledger) Truncated(life, partition int, from int64) (unanswered int) {
-	return l.remove(life, partition, from, math.MaxInt64)
+	return l.remove(life, partition, from, math.MaxInt64, from)
 }
 
-func (l *Ledger) remove(life, partition int, from, before int64) (unanswered int) {
+func (l *Ledger) remove(life, partition int, from, before, disturbed int64) (unanswered int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.disturb(life, partition, disturbed)
 	for at, e := range l.entries {
 		if at.Life == life && at.Partition == partition && from <= at.Offset && at.Offset < before && e.first == nil &&
 			!e.closed {
@@ -250,6 +266,7 @@ func (l *Ledger) LeftOut(life, partition int, before int64) (unanswered int) {
 func (l *Ledger) ReadAgain(life, partition int, from int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.disturb(life, partition, from)
 	for at, e := range l.entries {
 		if at.Life == life && at.Partition == partition && at.Offset >= from && e.first != nil {
 			e.again++
@@ -257,12 +274,13 @@ func (l *Ledger) ReadAgain(life, partition int, from int64) {
 	}
 }
 
-// AllReadAgain reports whether all arrivals that were read again are answered as often.
+// AllReadAgain reports whether all arrivals that were read again are answered as often. An edge need not be: it may
+// have been joined to its arrival the second time.
 func (l *Ledger) AllReadAgain() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
-		if e.answers <= e.again && e.again > 0 {
+		if e.answers <= e.again && e.again > 0 && e.arrival != nil && e.arrival.Reason != EdgeOf {
 			return false
 		}
 	}
@@ -291,7 +309,7 @@ func (l *Ledger) Answer(at Place, a Answer) {
 		return
 	}
 	e.first = &a
-	if a.Key != "" && !a.Amended { // arrivals without a key have no order
+	if a.Key != "" && !a.Unordered { // arrivals without a key have no order
 		e.late = l.overtaken(at, &a)
 	}
 	l.close(e)
@@ -311,7 +329,7 @@ func (l *Ledger) overtaken(at Place, a *Answer) bool {
 	return false
 }
 
-// generationOf finds the group's generation in a batch's name; names that earlier releases gave end with it.
+// generationOf finds the group's generation in a batch's name.
 var generationOf = regexp.MustCompile(`-g(\d+)(?:-\w+)?$`)
 
 // generation returns the generation of the consumer group that formed a batch; empty where its name has none.
@@ -331,20 +349,18 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 	if first, ok := l.made[a.Version]; !a.Made.IsZero() && (!ok || a.Made.Before(first)) {
 		l.made[a.Version] = a.Made
 	}
-	if a.Degraded {
-		if l.degraded++; !l.degrades {
-			l.violated("%v: degraded, though redis.outage is wait", at)
-		}
+	if a.Degraded && !l.Degrades {
+		l.violated("%v: degraded, though redis.outage is wait", at)
 	}
 	hash := maphash.String(l.seed, a.Said)
 	if a.Grouped {
-		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, hash, a.Degraded})
+		l.grouped[a.Batch] = append(l.grouped[a.Batch], Grouped{at, a.ID, hash, !a.Degraded && !a.Short})
 	}
-	if a.Degraded || !a.Alone {
+	if a.Degraded || a.Short || !a.Alone {
 		return
 	}
 	// An id that is not known is not the arrival's: judge finds it.
-	switch want, known := l.expected(a.Version, a.ID); {
+	switch want, known := l.Expected(a.Version, a.ID); {
 	case known && want != a.Said:
 		e.different++
 		l.violated("%v: version %s says %s of arrival %s, want %s", at, a.Version, a.Said, a.ID, want)

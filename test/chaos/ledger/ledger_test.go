@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +26,24 @@ func predicted(key string, n int) Answer {
 		Seen: at}
 }
 
+// parted enters the arrival "id-a", of so many edges of its own, and so many that are sent apart and in time.
+func parted(l *Ledger, offset int64, own, more int) {
+	l.Sent(1, false)
+	l.Arrived(Place{0, 0, offset}, Arrival{Key: "a", ID: "id-a", Window: 1, Sent: start.Add(time.Second),
+		Edges: Edges{Own: own, All: own + more, InTime: own + more}})
+}
+
+// edge enters an edge of that arrival.
+func edge(l *Ledger, offset int64) {
+	l.Arrived(Place{0, 0, offset}, Arrival{Key: "a", ID: "id-a", Reason: EdgeOf})
+}
+
 func TestLedger(t *testing.T) {
 	at := func(offset int64) Place { return Place{0, 0, offset} }
 	changed := func(a Answer, change func(*Answer)) Answer { change(&a); return a }
 	for name, c := range map[string]struct {
 		exactlyOnce bool
+		degrades    bool
 		note        func(l *Ledger)
 		want        Tally
 		violation   string // part of the only one; empty: none
@@ -148,9 +162,9 @@ func TestLedger(t *testing.T) {
 		"other numbers of a version that is known at the end": {
 			note: func(l *Ledger) {
 				sent(l, 1, "a", 1)
-				l.expected = func(string, string) (string, bool) { return "", false }
+				l.Expected = func(string, string) (string, bool) { return "", false }
 				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Said += "!" }))
-				l.expected = says
+				l.Expected = says
 			},
 			want:      Tally{Arrivals: 1, Different: 1},
 			violation: "version v1 does not say",
@@ -158,7 +172,7 @@ func TestLedger(t *testing.T) {
 		"numbers that nobody can check": {
 			note: func(l *Ledger) {
 				sent(l, 1, "a", 1)
-				l.expected = func(string, string) (string, bool) { return "", false }
+				l.Expected = func(string, string) (string, bool) { return "", false }
 				l.Answer(at(1), predicted("a", 1))
 			},
 			want:      Tally{Arrivals: 1},
@@ -303,8 +317,126 @@ func TestLedger(t *testing.T) {
 				sent(l, 1, "a", 1)
 				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Degraded, a.Said = true, "anything" }))
 			},
+			want:      Tally{Arrivals: 1, Degraded: 1},
+			violation: "though redis.outage is wait",
+		},
+		"degraded, though Redis is there": {
+			degrades: true,
+			note: func(l *Ledger) {
+				sent(l, 1, "a", 1)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Degraded, a.Said = true, "anything" }))
+			},
+			want:      Tally{Arrivals: 1, Degraded: 1},
+			violation: "though no fault took rows away",
+		},
+		"degraded in an outage": {
+			degrades: true,
+			note: func(l *Ledger) {
+				l.Sent(2, false)
+				l.Arrived(at(1), Arrival{Key: "a", ID: "id-a", Window: 2, Sent: start})
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Degraded, a.Said = true, "anything" }))
+			},
+		},
+		"all edges joined": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				parted(l, 1, 1, 2)
+				edge(l, 2)
+				edge(l, 3)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Neighbours = 3 }))
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"an edge too late": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				parted(l, 1, 1, 1)
+				edge(l, 2)
+				edge(l, 3)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Neighbours, a.Short, a.Said = 2, true, "?" }))
+				l.Answer(at(3), Answer{Key: "a", Reason: unmatched})
+				if !l.EdgesSettled() {
+					l.violated("one edge is joined, and the other one has its dead letter")
+				}
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"an edge is lost": {
+			note: func(l *Ledger) {
+				parted(l, 1, 1, 1)
+				edge(l, 2)
+				edge(l, 3)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Neighbours, a.Short = 2, true }))
+				if l.EdgesSettled() {
+					l.violated("an edge is neither joined nor a dead letter")
+				}
+			},
 			want:      Tally{Arrivals: 1},
-			violation: "degraded",
+			violation: "of which it was joined to 1 and 0 have dead letters",
+		},
+		"an edge is joined and has a dead letter": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				parted(l, 1, 1, 1)
+				edge(l, 2)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Neighbours = 2 }))
+				l.Answer(at(2), Answer{Key: "a", Reason: unmatched})
+			},
+			want:      Tally{Arrivals: 1},
+			violation: "of which it was joined to 1 and 1 have dead letters",
+		},
+		"more edges than there are": {
+			note: func(l *Ledger) {
+				parted(l, 1, 1, 1)
+				edge(l, 2)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Neighbours = 3 }))
+			},
+			want:      Tally{Arrivals: 1},
+			violation: "of which it was joined to 2",
+		},
+		"two dead letters of an edge": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				edge(l, 2)
+				l.Answer(at(2), Answer{Key: "a", Reason: unmatched})
+				l.Answer(at(2), Answer{Key: "a", Reason: unmatched})
+			},
+			violation: "the edge has 2 dead letters",
+		},
+		"an edge with another reason": {
+			note: func(l *Ledger) {
+				edge(l, 2)
+				l.Answer(at(2), Answer{Key: "a", Reason: "unparsable"})
+			},
+			violation: `dead letter for "unparsable", want "edge_unmatched"`,
+		},
+		"an edge that was deleted": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				edge(l, 2)
+				parted(l, 3, 1, 1)
+				l.Removed(0, 0, 3)
+				l.Answer(at(3), changed(predicted("a", 1), func(a *Answer) { a.Neighbours, a.Short = 1, true }))
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"an edge that is read again without its arrival": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				parted(l, 1, 1, 1)
+				edge(l, 2)
+				l.Answer(at(1), changed(predicted("a", 1), func(a *Answer) { a.Neighbours = 2 }))
+				l.ReadAgain(0, 0, 2)
+				l.Answer(at(2), Answer{Key: "a", Reason: unmatched})
+			},
+			want: Tally{Arrivals: 1},
+		},
+		"edges of an arrival that the topic has lost": {
+			exactlyOnce: true,
+			note: func(l *Ledger) {
+				edge(l, 2)
+				l.Interrupted()
+			},
 		},
 		"a dead letter in place of a prediction": {
 			note: func(l *Ledger) {
@@ -324,13 +456,15 @@ func TestLedger(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := New(c.exactlyOnce, false, says)
+			l := New(Options{ExactlyOnce: c.exactlyOnce, Degrades: c.degrades, Expected: says})
 			c.note(l)
-			complete := map[string]time.Time{"v1": start, "v2": start.Add(30 * time.Second)}
-			tallies, violations := l.Judge(func(_ Window, generations int) int { return generations }, complete)
-			if got := tallies[1]; got != c.want {
+			judged := l.Judge(Bounds{MayRepeat: func(_ Window, generations int) int { return generations },
+				MayDegrade: func(w Window) bool { return w == 2 },
+				Complete:   map[string]time.Time{"v1": start, "v2": start.Add(30 * time.Second)}})
+			if got := judged.Tallies[1]; got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
+			violations := judged.Violations
 			switch {
 			case c.violation == "" && len(violations) > 0:
 				t.Errorf("violations %q, want none", violations)
@@ -342,7 +476,7 @@ func TestLedger(t *testing.T) {
 }
 
 func TestAnswered(t *testing.T) {
-	l := New(false, false, says)
+	l := New(Options{Expected: says})
 	l.Sent(1, false)
 	l.Sent(1, true)
 	if l.Answered(1, false) {
@@ -381,5 +515,24 @@ func TestTransactions(t *testing.T) {
 	all.Aborted()
 	if committed, aborted := all.Counts(); committed != TransactionSize || aborted != TransactionSize {
 		t.Errorf("%d were committed and %d aborted", committed, aborted)
+	}
+}
+
+// Waits that join too few edges are seen, though each edge has its dead letter.
+func TestFewEdgesAreJoined(t *testing.T) {
+	l := New(Options{Expected: says})
+	for i := range 30 {
+		id, offset := fmt.Sprint("id-", i), int64(2*i)
+		l.Sent(1, false)
+		l.Arrived(Place{0, 0, offset}, Arrival{ID: id, Window: 1, Sent: start, Edges: Edges{Own: 1, All: 2, InTime: 2}})
+		l.Answer(Place{0, 0, offset}, Answer{ID: id, Version: "v1", Neighbours: 1, Short: true, Seen: start, Made: start})
+		l.Arrived(Place{0, 0, offset + 1}, Arrival{ID: id, Reason: EdgeOf})
+		l.Answer(Place{0, 0, offset + 1}, Answer{Reason: unmatched})
+	}
+	judged := l.Judge(Bounds{MayRepeat: func(Window, int) int { return 0 },
+		MayDegrade: func(Window) bool { return false }, Complete: map[string]time.Time{"v1": start}})
+	if want := (Joined{30, 30, 30, 30}); judged.Joined != want || len(judged.Violations) != 1 ||
+		!strings.Contains(judged.Violations[0], "30 arrivals were predicted without an edge that was sent in time") {
+		t.Errorf("%+v, %q", judged.Joined, judged.Violations)
 	}
 }

@@ -29,7 +29,7 @@ type Value struct {
 	Bytes       []byte
 	ContentType string // empty: JSON, or a schema of the registry
 	Headers     []kgo.RecordHeader
-	Reason      string // of the dead letter that it must become, or ledger.PassedOver; empty: it must be predicted
+	Reason      string // as ledger.Arrival.Reason; empty: it must be predicted
 }
 
 // Form is a way to write an arrival.
@@ -95,10 +95,33 @@ func (a *Arrival) In(forms []Form, rng *rand.Rand, by *Registry) Value {
 	return v
 }
 
+// Of returns an arrival in a form of JSON.
+func Of(a *event.Arrival, form Form) (Value, error) {
+	text, err := json.Codec{}.AppendArrival(nil, a)
+	if form == Mapped {
+		text = renamed(text)
+	}
+	return Value{Bytes: text}, err
+}
+
+// OfEdge returns an edge in one of the forms that need no registry.
+func OfEdge(from, to string, rng *rand.Rand) (Value, error) {
+	type codec interface {
+		AppendEdge(dst []byte, e *event.Edge) ([]byte, error)
+		ContentType() string
+	}
+	with := []codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}[rng.IntN(3)]
+	data, err := with.AppendEdge(nil, &event.Edge{Source: from, Target: to, Weight: 1})
+	return Value{Bytes: data, ContentType: with.ContentType()}, err
+}
+
 // Padded returns a record in JSON with spaces after it, which mean nothing.
 func Padded(value []byte, spaces int) []byte {
 	return append(bytes.Clone(value), bytes.Repeat([]byte{' '}, spaces)...)
 }
+
+// FeaturesKey returns the key under which the feature store has the features of an id.
+func FeaturesKey(id string) string { return "features:" + id }
 
 // Stored returns the arrival's features as the feature store has them, by features.format float32.
 func (a *Arrival) Stored(d int) []byte {

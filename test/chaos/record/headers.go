@@ -19,6 +19,10 @@ const (
 	HeaderReason  = "chaos-reason"
 	// HeaderTransaction has the number of the transaction that a record is written in.
 	HeaderTransaction = "chaos-transaction"
+	// HeaderEdges is in an arrival whose edges come apart: how many it brings, has in all, and has in time.
+	HeaderEdges = "chaos-edges"
+	// HeaderForget is in a record that asks to forget an id, and has that id.
+	HeaderForget = "chaos-forget"
 )
 
 // Headers are the headers of a record; of two with one name the last counts.

@@ -40,6 +40,7 @@ func (s *Stream) NewLife(ctx context.Context) error {
 	}
 	n := len(before[topic].Partitions)
 	s.stopReading()
+	s.Ledger.Interrupted()
 	if _, err := k.DeleteTopic(ctx, topic); err != nil {
 		return fmt.Errorf("deleting %s: %w", topic, err)
 	}

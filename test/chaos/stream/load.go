@@ -26,6 +26,7 @@ func (s *Stream) Send(ctx, sending context.Context, rate int) {
 	for sent := 0; sending.Err() == nil; {
 		due := int(time.Since(begin).Seconds() * float64(rate))
 		s.Burst(ctx, due-sent)
+		s.sendDue(ctx, time.Now())
 		sent = due
 		_ = harness.Sleep(sending, tick)
 	}
@@ -66,11 +67,31 @@ func (s *Stream) SendNext(ctx context.Context) {
 	switch n := s.rng.Int64N(100); {
 	case n < s.Shares.Poisoned.Load():
 		value = record.Poisons[s.rng.IntN(len(record.Poisons))](s.rng, s.world.Features)
+		if value.Bytes == nil && key == nil {
+			key = []byte("key-0") // a tombstone is of a key
+		}
 	case n < s.Shares.Poisoned.Load()+s.Shares.Padded.Load():
 		text := s.Text(&m)
 		value = record.Value{Bytes: record.Padded(text, s.rng.IntN(record.MaxBytes-len(key)-len(text)+1))}
+	case key == nil:
+	case s.Forgets() && s.sent%forgetShare == 0:
+		s.sendForgettable(ctx, &m)
+		return
+	case s.Apart && s.sent%loneShare == 1:
+		s.sendLone(ctx, key, &m)
+		return
+	case s.Apart && s.sent%apartShare == 0:
+		s.sendApart(key, &m)
+		return
 	}
 	s.SendOne(ctx, key, m.ID, value)
+}
+
+// Sent returns how many arrivals of the load were sent.
+func (s *Stream) Sent() int {
+	s.Sending.Lock()
+	defer s.Sending.Unlock()
+	return s.sent
 }
 
 // Text returns an arrival in the stream's form of JSON.

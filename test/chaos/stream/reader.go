@@ -11,7 +11,7 @@ import (
 	wire "rivulet/event/form"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
-	"rivulet/test/chaos/services"
+	"rivulet/test/chaos/world"
 	"rivulet/test/harness"
 )
 
@@ -65,23 +65,29 @@ func (s *Stream) noteArrival(life int, r *kgo.Record) {
 	if s.Transactions.Read(h[record.HeaderTransaction]) {
 		s.gave(r)
 	}
-	s.Ledger.Arrived(ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset},
+	at := ledger.Place{Life: life, Partition: int(r.Partition), Offset: r.Offset}
+	s.noteForget(at, h)
+	s.Ledger.Arrived(at,
 		ledger.Arrival{Key: string(r.Key), ID: h[record.HeaderID],
 			Reason: h[record.HeaderReason], Content: h.Content(r.Value),
 			Window: ledger.Window(h.Number(record.HeaderWindow)), Settled: h[record.HeaderSettled] == "true",
-			Sent: time.Unix(0, h.Number(record.HeaderSent))})
+			Sent: time.Unix(0, h.Number(record.HeaderSent)), Edges: edgesOf(h)})
 }
 
 // noteAnswer records a prediction or a dead letter into the ledger.
 func (s *Stream) noteAnswer(h record.Headers, key, value []byte, now time.Time) error {
-	if h[services.HeaderProbe] != "" {
+	if h[world.HeaderProbe] != "" {
 		return nil
 	}
 	at, a, err := s.parseAnswer(h, key, value, now)
-	if err == nil {
-		s.Ledger.Answer(at, a)
+	if err != nil {
+		return err
 	}
-	return err
+	s.Ledger.Answer(at, a)
+	if a.Reason == "" {
+		s.forgetSoon(a.ID)
+	}
+	return nil
 }
 
 // parseAnswer returns the content of a prediction or a dead letter, and the place of its arrival.
@@ -92,7 +98,8 @@ func (s *Stream) parseAnswer(h record.Headers, key, value []byte, now time.Time)
 		return at, a, fmt.Errorf("the source is of topic %q", topic)
 	}
 	a = ledger.Answer{Key: string(key), Reason: h[event.HeaderReason], Seen: now}
-	a.Amended = h[event.HeaderTrimmed] != "" || a.Reason == event.ReasonPredictionRefused
+	a.Unordered = h[event.HeaderTrimmed] != "" || a.Reason == event.ReasonPredictionRefused ||
+		a.Reason == event.ReasonEdgeUnmatched
 	var ingested time.Time
 	if a.Reason != "" {
 		if len(value) > 0 && h[event.HeaderTrimmed] == "" {
@@ -117,6 +124,10 @@ func (s *Stream) parseAnswer(h record.Headers, key, value []byte, now time.Time)
 	a.ID, a.Version, a.Batch = strings.Clone(p.ID), strings.Clone(p.Artifact), strings.Clone(p.Batch)
 	a.Said, a.Degraded, a.Made = harness.Says(&p), p.Degraded, p.PredictedTime
 	a.Alone, a.Grouped = p.Arrivals+p.InBatch == 0, p.InBatch > 0
+	a.Neighbours = p.Known + p.Arrivals + p.InBatch + p.Unknown
+	if whole, known := s.world.ByID[base(a.ID)]; known && a.ID != whole.ID {
+		a.Short = a.Neighbours < len(whole.Decoded.Edges)
+	}
 	if now.Sub(a.Made).Abs() > ClockStep/2 { // its clock was stepped
 		a.Made = time.Time{}
 		s.Stepped.Add(1)

@@ -12,12 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/test/chaos/ledger"
-	"rivulet/test/chaos/member"
 	"rivulet/test/chaos/record"
-	"rivulet/test/chaos/services"
 	"rivulet/test/chaos/world"
 )
 
@@ -28,8 +27,9 @@ const (
 	lanes          = 5 // of a consumer
 	Partitions     = 3
 	keys           = 60
+	edgeWait       = 2 * time.Second // attach.wait
 	// InFlight is how many arrivals of a stream may have been published and not committed.
-	InFlight = services.Members * lanes * BatchSize
+	InFlight = world.Members * lanes * BatchSize
 	// ClockStep is the smallest step of a clock: brokers refuse timestamps that are off by as much.
 	ClockStep = 61 * time.Minute
 )
@@ -43,6 +43,7 @@ type Kind struct {
 	Merged           bool                 // refreshes read its arrivals: they are neither deleted nor made anew
 	Forms            []record.Form        // of arrivals; the first one is JSON
 	output           string               // output.format of predictions
+	Apart            bool                 // edges come as records of their own (attach.wait)
 }
 
 func (k Kind) String() string { return k.Delivery + ", " + k.Outage }
@@ -59,9 +60,15 @@ var All = []Kind{
 		Forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json"},
 }
 
-// Kinds returns the streams that were asked for.
+// Forgets reports whether ids of the stream are forgotten. If refreshes read the stream, these ids would be in T.
+func (k Kind) Forgets() bool { return !k.Merged }
+
+// Kinds returns the streams that were asked for. In the first and third, with an even seed in the last one, edges come
+// as records of their own; not in the one that refreshes read, where each such arrival would be a node of T. Programs
+// of another commit may not know such edges.
 func Kinds(o world.Options) (some []Kind) {
-	for _, k := range All {
+	for i, k := range All {
+		k.Apart = o.Old == "" && !k.Merged && (o.Seed+uint64(i))%2 == 1
 		if strings.Contains(k.String(), o.Streams) {
 			some = append(some, k)
 		}
@@ -75,8 +82,8 @@ type Stream struct {
 	world   *world.World
 	Name    string
 	Ledger  *ledger.Ledger
-	Members [services.Members]*member.Member
-	configs [services.Members]string
+	Members [world.Members]*world.Member
+	configs [world.Members]string
 	rng     *rand.Rand   // of the load
 	failed  chan<- error // is told of a consumer that ended by itself, and of arrivals that could not be sent
 	Broken  atomic.Bool  // a consumer has ended by itself
@@ -88,19 +95,23 @@ type Stream struct {
 	Settled atomic.Bool
 	Shares  Shares
 
-	Sending sync.Mutex // held to send nothing
-	Sender  *kgo.Client
-	sent    int          // arrivals
-	Fresh   atomic.Int64 // arrivals of the world that were sent, from the first
+	Sending  sync.Mutex // held to send nothing
+	Sender   *kgo.Client
+	features *redis.Client // of the store of features by id
+	sent     int           // arrivals
+	owned    int           // ids of their own
+	Fresh    atomic.Int64  // arrivals of the world that were sent, from the first
 
 	Transacting  sync.Mutex // held by a transaction that is under way, and to write none
 	Transactions ledger.Transactions
 
-	mu       sync.Mutex
-	lives    []time.Time   // when each life of the topic of arrivals began
-	answers  func()        // stops the reader of answers; nil: there is none
-	arrivals func()        // stops the reader of arrivals of the present life
-	codecs   map[uint8]int // compressed arrivals that were read, by codec
+	mu        sync.Mutex
+	later     []departure             // records to be sent
+	forgotten map[string]ledger.Place // the records that asked to forget ids
+	lives     []time.Time             // when each life of the topic of arrivals began
+	answers   func()                  // stops the reader of answers; nil: there is none
+	arrivals  func()                  // stops the reader of arrivals of the present life
+	codecs    map[uint8]int           // compressed arrivals that were read, by codec
 }
 
 // Shares are how many of a hundred arrivals are unlike others.
@@ -113,8 +124,10 @@ type Shares struct {
 // New makes the topics and configurations of a stream. It starts nothing but the clients' connections.
 func New(ctx context.Context, w *world.World, k Kind, seed uint64, failed chan<- error) (*Stream, error) {
 	s := &Stream{Kind: k, world: w, Name: strings.ReplaceAll(k.Delivery, "_", "-") + "-" + k.Outage, failed: failed,
-		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}}
-	s.Ledger = ledger.New(k.Delivery == "exactly_once", k.Outage == "degrade", w.Expected)
+		rng: rand.New(rand.NewPCG(w.Options.Seed, seed)), codecs: map[uint8]int{}, forgotten: map[string]ledger.Place{},
+		features: w.Stored.Client()}
+	s.Ledger = ledger.New(ledger.Options{ExactlyOnce: k.Delivery == "exactly_once", Degrades: k.Outage == "degrade",
+		Expected: func(version, id string) (string, bool) { return w.Expected(version, base(id)) }})
 	topics := map[string]int{s.Topic("arrivals"): Partitions, s.Topic("predictions"): Partitions, s.Topic("letters"): 1}
 	if err := w.Kafka.MakeTopics(ctx, topics); err != nil {
 		return nil, err
@@ -156,7 +169,7 @@ func (s *Stream) Client(which int) string { return s.Name + "-" + strconv.Itoa(w
 // NewMember makes member i with a configuration.
 func (s *Stream) NewMember(i int, config string) error {
 	file := s.Client(i)
-	s.Members[i] = &member.Member{Workshop: s.world.Workshop, Config: s.world.Path(file + ".yaml"),
+	s.Members[i] = &world.Member{Workshop: s.world.Workshop, Config: s.world.Path(file + ".yaml"),
 		Log: s.world.Path(file + ".log"), Clock: s.world.Path(file + ".clock"), Ended: func(err error) {
 			s.Broken.Store(true)
 			how := "exit status 0"
@@ -183,6 +196,12 @@ func (s *Stream) Config(i int, brokers []string, redis, http string) string {
 			s.world.FeatureWays[i].Addr())
 		input = append(input, "mapping: {edges: /"+record.MappedEdges+"}")
 	}
+	if s.Apart {
+		attach += fmt.Sprintf(", wait: %v, unmatched: dead_letter", edgeWait)
+	}
+	if s.Forgets() {
+		input = append(input, "forget: \"on\"")
+	}
 	return fmt.Sprintf(`kafka:
   brokers: [%s]
   client_id: %s
@@ -200,7 +219,7 @@ input: {%s}
 output: {%s}
 http: {listen: %q}
 %s`, strings.Join(brokers, ", "), s.Client(i), s.Name, SessionTimeout, s.Name,
-		s.world.RedisURL(redis), services.Prefix, s.Outage, s.Delivery, attach, s.world.Options.RowsLive,
+		s.world.RedisURL(redis), world.Prefix, s.Outage, s.Delivery, attach, s.world.Options.RowsLive,
 		s.Mode, BatchSize, record.MaxBytes, record.MaxEdges, strings.Join(input, ", "), output, http, more)
 }
 
@@ -221,6 +240,7 @@ func (s *Stream) Flush(ctx context.Context) error {
 // Close ends the clients and the consumers, at once.
 func (s *Stream) Close() {
 	s.Sender.Close()
+	_ = s.features.Close()
 	s.mu.Lock()
 	stops := []func(){s.answers, s.arrivals}
 	s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 // A record counts for the window that it names, also if that is over when it is sent.
 func TestRecordsCountForTheirWindow(t *testing.T) {
-	s := &Stream{Name: "stream", Ledger: ledger.New(false, false, nil)}
+	s := &Stream{Name: "stream", Ledger: ledger.New(ledger.Options{})}
 	s.Window.Store(1)
 	r := s.Record([]byte("key"), "id", record.Value{})
 	s.Window.Store(2)

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"rivulet/event/json"
 	"rivulet/test/chaos/record"
-	"rivulet/test/chaos/services"
-	"rivulet/test/chaos/trap"
-	"rivulet/test/chaos/versions"
 	"rivulet/test/harness"
 )
 
@@ -37,19 +36,19 @@ type World struct {
 	Options Options
 	log     io.Writer
 	OldBin  string // programs of another commit; empty: none
-	*versions.Versions
+	Versions
 	Released atomic.Int64 // how many of Arrivals are sent by now: the others are for refreshes to come
 	ByID     map[string]record.Arrival
 	Features int
 
-	services.Services
-	Traps trap.Traps
+	Services
+	Traps Traps
 	Ahead atomic.Int64 // the last step of a clock, in ns
 }
 
 // New builds, trains and starts everything. The caller closes it, also after an error.
 func New(ctx context.Context, o Options, log io.Writer) (*World, error) {
-	w := &World{Workshop: harness.Workshop{Dir: o.Dir, Bin: o.Bin}, Options: o, log: log,
+	w := &World{Workshop: harness.Workshop{Dir: o.Dir, Bin: o.Bin}, Options: o, log: log, Versions: newVersions(),
 		ByID: map[string]record.Arrival{}}
 	for _, need := range []string{"redis-server", "java", "openssl"} {
 		if _, err := exec.LookPath(need); err != nil {
@@ -85,13 +84,6 @@ func (w *World) build(ctx context.Context) error {
 	return harness.Build(ctx, w.Workshop.Bin, "-tags", "chaos") // their clocks can be stepped
 }
 
-// startServices starts Kafka, with a listener behind each proxy, Redis and the rest.
-func (w *World) startServices(ctx context.Context) (err error) {
-	w.Say("starting Kafka, %d brokers, and Redis", w.Options.Brokers)
-	return w.Launch(ctx, services.Options{Dir: w.Workshop.Dir, Brokers: w.Options.Brokers, Sentinel: w.Options.Sentinel,
-		Seed: w.Options.Seed, Tap: &w.Traps})
-}
-
 // train makes a data set and two artifacts.
 func (w *World) train(ctx context.Context) error {
 	w.Say("training two artifacts")
@@ -99,12 +91,10 @@ func (w *World) train(ctx context.Context) error {
 	if err := w.Train(ctx, seeds...); err != nil {
 		return err
 	}
-	w.Versions = versions.New(versions.Options{Workshop: w.Workshop, Redis: w.RedisConfig(), Published: w.Published,
-		Patience: w.Options.Patience})
 	var err error
 	for _, seed := range seeds {
 		if err == nil {
-			w.Features, err = w.Add("artifact-" + seed)
+			w.Features, err = w.add("artifact-" + seed)
 		}
 	}
 	return err
@@ -116,7 +106,7 @@ func (w *World) RedisConfig() string {
 	if w.Redis != nil {
 		addr = w.Redis.Addr
 	}
-	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), services.Prefix)
+	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), Prefix)
 }
 
 // aRefresh is how many arrivals are kept back for one refresh, so that it has something to merge. At first a quarter of
@@ -141,7 +131,7 @@ func (w *World) expect(ctx context.Context) error {
 	store := client.Pipeline()
 	for _, a := range w.Arrivals {
 		w.ByID[a.ID] = a
-		store.Set(ctx, "features:"+a.ID, a.Stored(w.Features), 0)
+		store.Set(ctx, record.FeaturesKey(a.ID), a.Stored(w.Features), 0)
 	}
 	w.Released.Store(int64(len(w.Arrivals) - len(w.Arrivals)/4))
 	if w.Options.IDs > 0 {
@@ -151,4 +141,12 @@ func (w *World) expect(ctx context.Context) error {
 		return err
 	}
 	return w.Learn(ctx)
+}
+
+// Line returns an arrival in JSON; what stands behind a ~ makes the id its own.
+func (w *World) Line(id string) ([]byte, error) {
+	base, _, _ := strings.Cut(id, "~")
+	a := *w.ByID[base].Decoded
+	a.ID = id
+	return json.Codec{}.AppendArrival(nil, &a)
 }

@@ -1,5 +1,4 @@
-// Package member runs one consumer of a group as a process, which may be killed, stopped and started again.
-package member
+package world
 
 import (
 	"cmp"

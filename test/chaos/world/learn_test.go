@@ -1,4 +1,4 @@
-package versions
+package world
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 
 // An artifact of a refresh can be read after the refresh has removed it, and is learned once; half of one is none.
 func TestCopiedArtifactsStay(t *testing.T) {
-	v := New(Options{Workshop: harness.Workshop{Dir: t.TempDir()}})
+	v := &World{Workshop: harness.Workshop{Dir: t.TempDir()}, Versions: newVersions()}
 	original := filepath.Join(t.TempDir(), "of-a-refresh")
 	expect.OK(t, artifact.Write(original, artifacttest.Bundle(1, artifacttest.Size{})))
 	version, into, err := v.copied(original)

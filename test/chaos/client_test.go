@@ -1,4 +1,4 @@
-package client
+package main
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func TestAsk(t *testing.T) {
 		"stuck":  {violation: "was not answered in"},
 		"gone":   {violation: "refused"},
 	} {
-		asks := &Client{Name: "serve", URL: server.URL + "/" + path, Refusals: []int{http.StatusServiceUnavailable},
+		asks := &client{Name: "serve", URL: server.URL + "/" + path, Refusals: []int{http.StatusServiceUnavailable},
 			Limit: 5 * time.Second, Next: func() (string, []byte) { return "id", []byte("{}") }}
 		switch path {
 		case "stuck":

@@ -1,4 +1,4 @@
-package trap
+package world
 
 import (
 	"testing"
@@ -30,12 +30,12 @@ func TestTrapsMoments(t *testing.T) {
 		{"a join at another moment", BeforePublish, some, kmsg.JoinGroup, false, some},
 		{"a heartbeat", BeforeCommit, some, kmsg.Heartbeat, false, some},
 	} {
-		one := &Trap{Options: Options{At: c.at, Worth: worth}, batch: c.batch, since: time.Now()}
+		one := &Trap{Prey: Prey{At: c.at, Worth: worth}, batch: c.batch, since: time.Now()}
 		if got := one.meets(&harness.KafkaRequest{Key: c.key.Int16()}); got != c.meets || one.batch != c.left {
 			t.Errorf("%s: %t with %d in hand, want %t with %d", c.name, got, one.batch, c.meets, c.left)
 		}
 	}
-	late := &Trap{Options: Options{At: BeforeCommit, Worth: worth}, batch: 1,
+	late := &Trap{Prey: Prey{At: BeforeCommit, Worth: worth}, batch: 1,
 		since: time.Now().Add(-time.Minute)}
 	if !late.meets(&harness.KafkaRequest{Key: kmsg.OffsetCommit.Int16()}) {
 		t.Error("a trap that has waited takes what comes")
@@ -48,7 +48,7 @@ func TestTrapsAreOfOneClient(t *testing.T) {
 	request := func(client string) bool {
 		return all.Request(&harness.KafkaRequest{Client: client, Key: kmsg.JoinGroup.Int16()})
 	}
-	one := all.Arm(Options{Client: "stream-2", At: InJoin})
+	one := all.Arm(Prey{Client: "stream-2", At: InJoin})
 	sprung := func() bool {
 		select {
 		case <-one.Sprung:
@@ -63,7 +63,7 @@ func TestTrapsAreOfOneClient(t *testing.T) {
 	if !request("stream-2") || !sprung() || len(all.armed) > 0 {
 		t.Error("the join does not spring the trap once, and pass")
 	}
-	one = all.Arm(Options{Client: "stream-2", At: InJoin})
+	one = all.Arm(Prey{Client: "stream-2", At: InJoin})
 	all.Disarm(one)
 	if !request("stream-2") || sprung() {
 		t.Error("a trap that was taken away springs")

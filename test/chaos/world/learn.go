@@ -1,4 +1,4 @@
-package versions
+package world
 
 import (
 	"bufio"
@@ -16,9 +16,9 @@ import (
 )
 
 // Learn notes what all artifacts say of the arrivals.
-func (v *Versions) Learn(ctx context.Context) error {
-	for _, a := range v.Artifacts {
-		if err := v.learn(ctx, a.Version, v.DirOf(a.Version)); err != nil {
+func (w *World) Learn(ctx context.Context) error {
+	for _, a := range w.Artifacts {
+		if err := w.learn(ctx, a.Version, w.DirOf(a.Version)); err != nil {
 			return err
 		}
 	}
@@ -26,32 +26,32 @@ func (v *Versions) Learn(ctx context.Context) error {
 }
 
 // learn notes an artifact's answers to the arrivals, computed without any service.
-func (v *Versions) learn(ctx context.Context, version, dir string) error {
+func (w *World) learn(ctx context.Context, version, dir string) error {
 	var lines bytes.Buffer
-	for _, m := range v.Arrivals {
+	for _, m := range w.Arrivals {
 		lines.Write(m.Value[record.JSON])
 		lines.WriteByte('\n')
 	}
-	says, err := v.predict(ctx, dir, "node", &lines)
+	says, err := w.predict(ctx, dir, "node", &lines)
 	if err != nil {
 		return err
 	}
-	if len(says) != len(v.Arrivals) {
-		return fmt.Errorf("artifact %s predicts %d of %d arrivals", version, len(says), len(v.Arrivals))
+	if len(says) != len(w.Arrivals) {
+		return fmt.Errorf("artifact %s predicts %d of %d arrivals", version, len(says), len(w.Arrivals))
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.said[version], v.dirs[version] = says, dir
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.said[version], w.dirs[version] = says, dir
 	return nil
 }
 
 // Predict returns a version's answers to arrivals, by their ids.
-func (v *Versions) Predict(ctx context.Context, version, mode string, lines *bytes.Buffer) (map[string]string, error) {
-	return v.predict(ctx, v.DirOf(version), mode, lines)
+func (w *World) Predict(ctx context.Context, version, mode string, lines *bytes.Buffer) (map[string]string, error) {
+	return w.predict(ctx, w.DirOf(version), mode, lines)
 }
 
-func (v *Versions) predict(ctx context.Context, dir, mode string, lines *bytes.Buffer) (map[string]string, error) {
-	out, err := v.options.Output(ctx, lines, "rivulet", "predict", "--artifact", dir, "--mode", mode, "--logits")
+func (w *World) predict(ctx context.Context, dir, mode string, lines *bytes.Buffer) (map[string]string, error) {
+	out, err := w.Output(ctx, lines, "rivulet", "predict", "--artifact", dir, "--mode", mode, "--logits")
 	if err != nil {
 		return nil, err
 	}
@@ -69,37 +69,37 @@ func (v *Versions) predict(ctx context.Context, dir, mode string, lines *bytes.B
 }
 
 // DirOf returns where the artifact of a version is; empty: nobody published it.
-func (v *Versions) DirOf(version string) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.dirs[version]
+func (w *World) DirOf(version string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dirs[version]
 }
 
 // Expected returns what a version says of an arrival.
-func (v *Versions) Expected(version, id string) (said string, known bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	said, known = v.said[version][id]
+func (w *World) Expected(version, id string) (said string, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	said, known = w.said[version][id]
 	return said, known
 }
 
 // LearnRefreshed notes what artifacts of refreshes say that it has not seen before. A refresh removes all but its last
 // two artifacts, so that they are copied.
-func (v *Versions) LearnRefreshed(ctx context.Context, dirs []string) error {
+func (w *World) LearnRefreshed(ctx context.Context, dirs []string) error {
 	for _, dir := range dirs {
-		version, copied, err := v.copied(dir)
+		version, copied, err := w.copied(dir)
 		if err != nil {
 			return err
 		}
 		if copied != "" {
-			if err := v.learn(ctx, version, copied); err != nil {
+			if err := w.learn(ctx, version, copied); err != nil {
 				return err
 			}
 		}
 		if version == "" {
 			continue
 		}
-		if err := v.noteComplete(ctx, version, false); err != nil { // it may have been learned before it was published
+		if err := w.noteComplete(ctx, version, false); err != nil { // it may have been learned before it was published
 			return err
 		}
 	}
@@ -108,16 +108,16 @@ func (v *Versions) LearnRefreshed(ctx context.Context, dirs []string) error {
 
 // copied copies an artifact, and returns its version; the copy is empty if there was one before. There is no version
 // where the artifact is being written, or was when its refresh was killed, or is being removed.
-func (v *Versions) copied(dir string) (version, into string, err error) {
-	into = v.options.Path(fmt.Sprintf("copy-%d", v.copies.Add(1)))
+func (w *World) copied(dir string) (version, into string, err error) {
+	into = w.Path(fmt.Sprintf("copy-%d", w.copies.Add(1)))
 	if os.CopyFS(into, os.DirFS(dir)) == nil {
 		if bundle, err := artifact.Read(into); err == nil {
 			version = bundle.Manifest.Version
 		}
 	}
-	v.mu.Lock()
-	known := v.said[version] != nil
-	v.mu.Unlock()
+	w.mu.Lock()
+	known := w.said[version] != nil
+	w.mu.Unlock()
 	if version == "" || known {
 		return version, "", os.RemoveAll(into)
 	}

@@ -1,5 +1,4 @@
-// Package gauge reads what must stay the same at a steady rate, and compares three parts of a run.
-package gauge
+package main
 
 import (
 	"bufio"
@@ -28,15 +27,15 @@ var gauges = []gauge{
 	{"go_goroutines", "goroutines", "", 1, 0.03},
 }
 
-// Sample is what the gauges said at a time.
-type Sample struct {
+// sample is what the gauges said at a time.
+type sample struct {
 	At     time.Time
 	Values []float64
 }
 
-// Compared returns the samples after the second refresh that are compared: the last three, six, … pauses between
+// compared returns the samples after the second refresh that are compared: the last three, six, … pauses between
 // refreshes, so that each third has as many refreshes as the others.
-func Compared(samples []Sample, refreshes []time.Time, every time.Duration) (values [][]float64, err error) {
+func compared(samples []sample, refreshes []time.Time, every time.Duration) (values [][]float64, err error) {
 	if len(refreshes) < 2 || len(samples) == 0 {
 		return nil, fmt.Errorf("%d refreshes and %d samples, want 2 and 3 or more", len(refreshes), len(samples))
 	}
@@ -54,8 +53,8 @@ func Compared(samples []Sample, refreshes []time.Time, every time.Duration) (val
 	return values, nil
 }
 
-// Metrics reads all metrics of a program, by their names with labels.
-func Metrics(ctx context.Context, url string) (map[string]float64, error) {
+// scrape reads the gauges of a program.
+func scrape(ctx context.Context, url string) ([]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -65,28 +64,19 @@ func Metrics(ctx context.Context, url string) (map[string]float64, error) {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	values := map[string]float64{}
+	metrics := map[string]float64{}
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 		if name, value, ok := strings.Cut(lines.Text(), " "); ok {
-			values[name], _ = strconv.ParseFloat(value, 64)
+			metrics[name], _ = strconv.ParseFloat(value, 64)
 		}
 	}
-	return values, nil
-}
-
-// Scrape reads the gauges.
-func Scrape(ctx context.Context, url string) ([]float64, error) {
-	values, err := Metrics(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	sample := make([]float64, len(gauges))
+	values := make([]float64, len(gauges))
 	for i, g := range gauges {
-		if sample[i] = values[g.metric]; sample[i] == 0 {
+		if values[i] = metrics[g.metric]; values[i] == 0 {
 			return nil, fmt.Errorf("%s has no %s", url, g.metric)
 		}
 	}
-	return sample, nil
+	return values, nil
 }
 
 // third is the mean and the maximum of a gauge in a part of the time.
@@ -108,8 +98,8 @@ func (g gauge) moved(all [3]third) float64 {
 	return max(math.Abs(all[1].mean/all[0].mean-1), math.Abs(all[2].mean/all[0].mean-1))
 }
 
-// Print writes the means and maxima of three parts of the samples as a table, and returns an error if one has moved.
-func Print(samples [][]float64) (err error) {
+// printThirds writes the means and maxima of three parts of the samples as a table, and returns an error if one has moved.
+func printThirds(samples [][]float64) (err error) {
 	if len(samples) < 3 {
 		return fmt.Errorf("%d samples, want 3 or more", len(samples))
 	}

@@ -1,5 +1,4 @@
-// Package refresher runs `trainer refresh --every --publish` as a service does.
-package refresher
+package world
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package services
+package world
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 )
 
 // RunID returns the name that Redis gave itself when it started.
-func (s *Services) RunID(ctx context.Context) string {
-	info, _ := s.Store.InfoMap(ctx, "server").Result()
+func (w *World) RunID(ctx context.Context) string {
+	info, _ := w.Store.InfoMap(ctx, "server").Result()
 	return info["Server"]["run_id"]
 }
 
@@ -21,22 +21,22 @@ func (s *Services) RunID(ctx context.Context) string {
 const Prefix = "chaos"
 
 // Published returns when a version was complete, by its marker.
-func (s *Services) Published(ctx context.Context, version string) (time.Time, error) {
-	ms, err := s.Store.HGet(ctx, "{"+Prefix+"}:"+version+":complete", "published_ms").Int64()
+func (w *World) Published(ctx context.Context, version string) (time.Time, error) {
+	ms, err := w.Store.HGet(ctx, "{"+Prefix+"}:"+version+":complete", "published_ms").Int64()
 	return time.UnixMilli(ms), err
 }
 
 // EraseVersion removes a version as trainer prune does, at once and though consumers use it. The marker goes first: a
 // row that is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart. Notes
 // of records in flight stay.
-func (s *Services) EraseVersion(ctx context.Context, version string) error {
+func (w *World) EraseVersion(ctx context.Context, version string) error {
 	control := "{" + Prefix + "}:" + version
 	for _, pattern := range []string{control + ":complete", control + ":writing", Prefix + ":" + version + ":*"} {
-		if err := harness.Erase(ctx, s.Store, pattern); err != nil {
+		if err := harness.Erase(ctx, w.Store, pattern); err != nil {
 			return err
 		}
 	}
-	return s.Store.SRem(ctx, "{"+Prefix+"}:versions", version).Err()
+	return w.Store.SRem(ctx, "{"+Prefix+"}:versions", version).Err()
 }
 
 // countKey is a key of this program's own.
@@ -44,13 +44,13 @@ const countKey = "chaos-count"
 
 // Counting has a fault of Redis strike while this program counts in it. It returns how many of the numbers that Redis
 // acknowledged are not there afterwards: Redis itself lost them.
-func (s *Services) Counting(ctx context.Context, fault func() error) (lost int64, counted bool, err error) {
+func (w *World) Counting(ctx context.Context, fault func() error) (lost int64, counted bool, err error) {
 	counting, stop := context.WithCancel(ctx)
 	var acknowledged int64
 	var counter sync.WaitGroup
 	counter.Go(func() {
 		for counting.Err() == nil {
-			n, err := s.Store.Incr(counting, countKey).Result()
+			n, err := w.Store.Incr(counting, countKey).Result()
 			if err != nil && acknowledged > 0 {
 				return // it is down
 			}
@@ -66,9 +66,9 @@ func (s *Services) Counting(ctx context.Context, fault func() error) (lost int64
 	}
 	var kept int64
 	err = harness.Await(ctx, time.Minute, "Redis answers", func() bool {
-		n, err := s.Store.Get(ctx, countKey).Int64()
+		n, err := w.Store.Get(ctx, countKey).Int64()
 		kept = n
 		return err == nil || errors.Is(err, redis.Nil)
 	})
-	return max(0, acknowledged-kept), acknowledged > 0, errors.Join(err, s.Store.Del(ctx, countKey).Err())
+	return max(0, acknowledged-kept), acknowledged > 0, errors.Join(err, w.Store.Del(ctx, countKey).Err())
 }

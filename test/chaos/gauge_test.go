@@ -1,4 +1,4 @@
-package gauge
+package main
 
 import (
 	"testing"
@@ -33,19 +33,19 @@ func TestThirds(t *testing.T) {
 func TestCompared(t *testing.T) {
 	begin := time.Now()
 	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
-	var samples []Sample
+	var samples []sample
 	for n := range 31 {
-		samples = append(samples, Sample{minute(n), []float64{float64(n)}})
+		samples = append(samples, sample{minute(n), []float64{float64(n)}})
 	}
-	got, err := Compared(samples, []time.Time{minute(5), minute(10), minute(15)}, 5*time.Minute)
+	got, err := compared(samples, []time.Time{minute(5), minute(10), minute(15)}, 5*time.Minute)
 	if err != nil || len(got) != 15 || got[0][0] != 16 {
 		t.Errorf("%v, %v, want the samples after minute 15", got, err)
 	}
-	got, err = Compared(samples[:20], []time.Time{minute(5), minute(10)}, 5*time.Minute)
+	got, err = compared(samples[:20], []time.Time{minute(5), minute(10)}, 5*time.Minute)
 	if err != nil || len(got) != 9 || got[0][0] != 11 {
 		t.Errorf("%v, %v, want the samples after the second refresh where it was too late for three pauses", got, err)
 	}
-	if _, err := Compared(samples, []time.Time{minute(5)}, 5*time.Minute); err == nil {
+	if _, err := compared(samples, []time.Time{minute(5)}, 5*time.Minute); err == nil {
 		t.Error("there was one refresh")
 	}
 }

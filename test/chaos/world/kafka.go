@@ -1,4 +1,4 @@
-package services
+package world
 
 import (
 	"context"
@@ -20,8 +20,8 @@ const HeaderProbe = "chaos-probe"
 
 // Probe sends one record to a topic, by a client of its own: one that has seen the leader die may ask that broker
 // again for minutes. An idempotent client would go on for as long as replicas are missing.
-func (s *Services) Probe(ctx context.Context, topic string, one kgo.Record) error {
-	prober, err := kgo.NewClient(kgo.SeedBrokers(s.Kafka.Addrs...), kgo.ProducerBatchMaxBytes(BrokerLimit),
+func (w *World) Probe(ctx context.Context, topic string, one kgo.Record) error {
+	prober, err := kgo.NewClient(kgo.SeedBrokers(w.Kafka.Addrs...), kgo.ProducerBatchMaxBytes(BrokerLimit),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0))
 	if err != nil {
 		return err
@@ -44,8 +44,8 @@ func Listens(ctx context.Context, b harness.Broker) bool {
 }
 
 // InSync reports whether each partition of every topic has a leader and all of its replicas in sync.
-func (s *Services) InSync(ctx context.Context) bool {
-	topics, err := s.Kafka.ListTopicsWithInternal(ctx)
+func (w *World) InSync(ctx context.Context) bool {
+	topics, err := w.Kafka.ListTopicsWithInternal(ctx)
 	if err != nil {
 		return false
 	}
@@ -60,11 +60,11 @@ func (s *Services) InSync(ctx context.Context) bool {
 }
 
 // DeleteRecords deletes records before offsets, and tries again while replicas do not follow in time.
-func (s *Services) DeleteRecords(ctx context.Context, limit time.Duration, upTo kadm.Offsets) (
+func (w *World) DeleteRecords(ctx context.Context, limit time.Duration, upTo kadm.Offsets) (
 	deleted kadm.DeleteRecordsResponses, err error) {
 	var last error
 	err = harness.Await(ctx, limit, "records are deleted", func() bool {
-		deleted, last = s.Kafka.DeleteRecords(ctx, upTo)
+		deleted, last = w.Kafka.DeleteRecords(ctx, upTo)
 		last = errors.Join(last, deleted.Error())
 		return last == nil
 	})
@@ -75,9 +75,9 @@ func (s *Services) DeleteRecords(ctx context.Context, limit time.Duration, upTo 
 }
 
 // Ends returns where each partition of a topic ends, or up to n records before.
-func (s *Services) Ends(ctx context.Context, topic string, n func() int64) (kadm.Offsets, error) {
-	first, err := s.Kafka.ListStartOffsets(ctx, topic)
-	last, failed := s.Kafka.ListEndOffsets(ctx, topic)
+func (w *World) Ends(ctx context.Context, topic string, n func() int64) (kadm.Offsets, error) {
+	first, err := w.Kafka.ListStartOffsets(ctx, topic)
+	last, failed := w.Kafka.ListEndOffsets(ctx, topic)
 	offsets := kadm.Offsets{}
 	last.Each(func(o kadm.ListedOffset) {
 		begin, _ := first.Lookup(topic, o.Partition)
@@ -87,8 +87,8 @@ func (s *Services) Ends(ctx context.Context, topic string, n func() int64) (kadm
 }
 
 // Assign gives each partition of a topic these replicas.
-func (s *Services) Assign(ctx context.Context, topic string, replicas ...int32) error {
-	topics, err := s.Kafka.ListTopics(ctx, topic)
+func (w *World) Assign(ctx context.Context, topic string, replicas ...int32) error {
+	topics, err := w.Kafka.ListTopics(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -96,13 +96,13 @@ func (s *Services) Assign(ctx context.Context, topic string, replicas ...int32) 
 	for p := range topics[topic].Partitions {
 		change.Assign(topic, p, replicas)
 	}
-	answer, err := s.Kafka.AlterPartitionAssignments(ctx, change)
+	answer, err := w.Kafka.AlterPartitionAssignments(ctx, change)
 	return errors.Join(err, answer.Error())
 }
 
 // Led reports whether a broker leads each partition of a topic, with so many replicas in sync.
-func (s *Services) Led(ctx context.Context, topic string, by int32, inSync int) bool {
-	topics, err := s.Kafka.ListTopics(ctx, topic)
+func (w *World) Led(ctx context.Context, topic string, by int32, inSync int) bool {
+	topics, err := w.Kafka.ListTopics(ctx, topic)
 	if err != nil {
 		return false
 	}
@@ -115,11 +115,11 @@ func (s *Services) Led(ctx context.Context, topic string, by int32, inSync int) 
 }
 
 // Elect makes living replicas the leaders, whatever records they lack, and reports whether the brokers were asked.
-func (s *Services) Elect(ctx context.Context, topic string) bool {
-	topics, err := s.Kafka.ListTopics(ctx, topic)
+func (w *World) Elect(ctx context.Context, topic string) bool {
+	topics, err := w.Kafka.ListTopics(ctx, topic)
 	if err != nil {
 		return false
 	}
-	_, err = s.Kafka.ElectLeaders(ctx, kadm.ElectLiveReplica, topics.TopicsSet())
+	_, err = w.Kafka.ElectLeaders(ctx, kadm.ElectLiveReplica, topics.TopicsSet())
 	return err == nil
 }

@@ -1,6 +1,4 @@
-// Package trap kills a consumer at a moment of the delivery of a batch. Traps stand in the proxies between consumers
-// and Kafka, and see their requests.
-package trap
+package world
 
 import (
 	"sync"
@@ -26,14 +24,14 @@ func (m Moment) String() string {
 	return [...]string{"before publishing", "after publishing", "before the commit", "in a join"}[m]
 }
 
-// Traps are the traps of all consumers.
+// Traps are the traps of all consumers. They stand in the proxies between consumers and Kafka, and see their requests.
 type Traps struct {
 	mu    sync.Mutex
 	armed map[string]*Trap // by client id
 }
 
-// Options say whom a trap kills, and when.
-type Options struct {
+// Prey says whom a trap kills, and when.
+type Prey struct {
 	Client string // the name by which the consumer is known to the brokers
 	At     Moment
 	// Worth is how many records of a batch in hand are worth a kill; one that has lasted a while is, too.
@@ -44,7 +42,7 @@ type Options struct {
 // Trap kills a consumer at a moment. Batches are delivered one after the other, so the records published since the
 // last commit belong to the batch in hand.
 type Trap struct {
-	Options
+	Prey
 	Sprung chan struct{} // closed when it has
 	batch  int           // records
 	since  time.Time
@@ -56,13 +54,13 @@ func (one *Trap) full() bool {
 }
 
 // Arm sets a trap.
-func (t *Traps) Arm(o Options) *Trap {
+func (t *Traps) Arm(o Prey) *Trap {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.armed == nil {
 		t.armed = map[string]*Trap{}
 	}
-	one := &Trap{Options: o, since: time.Now(), Sprung: make(chan struct{})}
+	one := &Trap{Prey: o, since: time.Now(), Sprung: make(chan struct{})}
 	t.armed[o.Client] = one
 	return one
 }
