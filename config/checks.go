@@ -15,8 +15,7 @@ type check func(value any) error
 
 // checks holds the checks by the names that tags use.
 var checks = map[string]check{
-	"share":      upTo(1),
-	"percent":    upTo(100),
+	"share":      checkShare,
 	"required":   func(v any) error { return checkRequired(v.(string)) },
 	"listen":     optional(checkListen),
 	"endpoint":   optional(checkEndpoint),
@@ -40,14 +39,11 @@ var checks = map[string]check{
 	},
 }
 
-// upTo accepts numbers from 0 to a most.
-func upTo(most float64) check {
-	return func(v any) error {
-		if x := v.(float64); x < 0 || x > most {
-			return fmt.Errorf("want 0 to %g", most)
-		}
-		return nil
+func checkShare(value any) error {
+	if x := value.(float64); x < 0 || x > 1 {
+		return errors.New("want 0 to 1")
 	}
+	return nil
 }
 
 // optional accepts an empty text, too.

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -16,28 +14,22 @@ type Consumer struct {
 
 	Choice
 
-	Models []string `key:"models" default:"" usage:"models of the artifact that each answer every arrival, in place of model: a prediction of each is published, in this order, and names its model. Metrics, the live page and labels follow the first" zero:"one model answers: model"`
-
-	Pipelines []string `key:"pipelines" default:"" usage:"files of settings, one for each stream that this process follows, such as orders.yaml with another kafka.group, kafka.topics and redis.prefix; what a file sets goes before all other settings for its stream. An M that several of them load is in memory once" zero:"one stream, of these settings"`
-
 	Delivery string `key:"delivery" default:"at_least_once" oneof:"at_least_once|exactly_once" usage:"at_least_once: after a crash a prediction may come twice, with the same source headers; exactly_once: predictions, dead letters and offsets are one transaction, seen once by read-committed readers (Kafka 2.5 or newer)"`
 
-	Attach      AttachAndWait `key:"attach"`
-	Batch       Batch         `key:"batch"`
-	Cache       Cache         `key:"cache"`
-	Limits      Limits        `key:"limits"`
-	Input       Input         `key:"input"`
-	Features    Features      `key:"features"`
-	Registry    Registry      `key:"registry"`
-	Output      Output        `key:"output"`
-	Labels      Labels        `key:"labels"`
-	HTTP        HTTP          `key:"http"`
-	Debug       Debug         `key:"debug"`
-	Traces      Traces        `key:"traces"`
-	Swap        Swap          `key:"swap"`
-	Candidate   Candidate     `key:"candidate"`
-	Shutdown    Shutdown      `key:"shutdown"`
-	Log         Log           `key:"log"`
+	Attach   AttachAndWait `key:"attach"`
+	Batch    Batch         `key:"batch"`
+	Cache    Cache         `key:"cache"`
+	Limits   Limits        `key:"limits"`
+	Input    Input         `key:"input"`
+	Features Features      `key:"features"`
+	Registry Registry      `key:"registry"`
+	Output   Output        `key:"output"`
+	Labels   Labels        `key:"labels"`
+	HTTP     HTTP          `key:"http"`
+	Debug    Debug         `key:"debug"`
+	Traces   Traces        `key:"traces"`
+	Shutdown Shutdown      `key:"shutdown"`
+	Log      Log           `key:"log"`
 }
 
 // all has the settings of all programs.
@@ -49,7 +41,8 @@ type all struct {
 
 // Choice selects the artifact and the model that are served, and how.
 type Choice struct {
-	Artifact    string `key:"artifact" default:"" usage:"artifact to serve and pin: a directory, or an address that begins with file://, https:// or s3://; Redis is then not used" zero:"follow the version that CURRENT names in Redis"`
+	Artifact    string `key:"artifact" default:"" usage:"artifact to serve and pin: a directory, or an address that begins with file://, https:// or s3://; Redis is then not used" zero:"serve a version in Redis"`
+	Version     string `key:"version" default:"" usage:"version in Redis to serve and pin, such as one that trainer publish --activate=false has published to be tried; one that is not there yet is waited for" zero:"follow the version that CURRENT names"`
 	VerifyKey   string `key:"verify_key_file" default:"" usage:"PEM file of public keys of Ed25519: a version whose manifest none of them has signed (trainer publish --sign) is refused, and the one before goes on serving" zero:"versions need not be signed"`
 	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
 	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
@@ -74,7 +67,7 @@ const (
 func (c Consumer) problems() problems {
 	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), cacheProblems(c.Cache, c.Choice),
 		registryProblems(c.Input, c.Registry), featureProblems(c.Features.FeatureServer, c.Redis.RedisServer),
-		c.candidateProblems(), c.modelProblems())
+		choiceProblems(c.Choice))
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")
 	found.when(c.Output.Tombstones && c.Input.Forget != On, "output.tombstones", "true",
@@ -82,14 +75,10 @@ func (c Consumer) problems() problems {
 	return found
 }
 
-// modelProblems returns the problems of the list of models.
-func (c Consumer) modelProblems() (found problems) {
-	all := strings.Join(c.Models, ",")
-	found.when(len(c.Models) > 0 && c.Model != "", "models", all, "is set, and so is model: want one of the two")
-	for k, name := range c.Models {
-		found.when(name == "" || slices.Contains(c.Models[:k], name), "models", all,
-			fmt.Sprintf("names %q twice, or nothing", name))
-	}
+// choiceProblems returns settings that contradict artifact.
+func choiceProblems(c Choice) (found problems) {
+	found.when(c.Artifact != "" && c.Version != "", "version", c.Version,
+		"is a version in Redis, which is not used because artifact is set: want one of the two")
 	return found
 }
 
@@ -210,11 +199,6 @@ type Traces struct {
 	Share    float64 `key:"share" default:"0" unit:"share" check:"share" usage:"share of the batches that are traced though none of their arrivals is" zero:"only batches with an arrival whose traceparent says that it is sampled"`
 }
 
-// Swap sets how far a new version may misfit the stream before it is taken back.
-type Swap struct {
-	Rollback float64 `key:"rollback" default:"0.2" unit:"share" check:"share" usage:"share of dead letters among the arrivals after a swap, of at least 100, from which on the consumer goes back to the version before, once a version; not where that one had half as many" zero:"it never goes back"`
-}
-
 // Shutdown sets how the service ends.
 type Shutdown struct {
 	DrainTimeout time.Duration `key:"drain_timeout" default:"30s" min:"1ms" usage:"time that a stop has to finish, publish and commit the current micro-batches; records that are not committed by then are read again"`
@@ -230,29 +214,21 @@ type Log struct {
 type Publish struct {
 	Artifact string      `key:"artifact" default:"" check:"required" usage:"artifact to publish: a directory, or an address that begins with file://, https:// or s3://" zero:"refused"`
 	Redis    RedisServer `key:"redis"`
-
-	Stream
 }
 
 // Versions is the configuration of the commands that list, activate and remove versions.
 type Versions struct {
 	Redis RedisServer `key:"redis"`
-
-	Stream
 }
 
 // DeadLetters is the configuration of a program that feeds dead letters in again.
 type DeadLetters struct {
 	Kafka DeadLetterKafka `key:"kafka"`
-
-	Stream
 }
 
 // Replay is the configuration of a producer of arrivals.
 type Replay struct {
 	Kafka ProducerKafka `key:"kafka"`
-
-	Stream
 }
 
 // Logging returns how the program logs.

@@ -54,11 +54,6 @@ func load[T any](from Sources) (T, *loader, error) {
 	}
 	l.environ(from.Environ)
 	l.flags(from.Flags)
-	if _, all := any(cfg).(Consumer); !all {
-		if err := l.stream(); err != nil {
-			return cfg, l, err
-		}
-	}
 	loaded := reflect.New(reflect.TypeFor[T]()).Elem()
 	l.fill(loaded)
 	if l.problems != nil {
@@ -96,7 +91,6 @@ type loader struct {
 	family   *schema           // keys of all programs: accepted, though perhaps not used by this one
 	values   map[string]any    // by key
 	origins  map[string]string // by key
-	base     reflect.Value     // has the settings that no layer sets; the zero Value: their defaults
 	problems []Problem
 }
 
@@ -259,10 +253,6 @@ func (l *loader) flags(fs *pflag.FlagSet) {
 // fill reads the values into a struct. Rules across fields are checked only if the fields by themselves are right.
 func (l *loader) fill(target reflect.Value) {
 	for _, f := range l.schema.fields {
-		if l.base.IsValid() && l.origins[f.key] == OriginDefault {
-			target.FieldByIndex(f.index).Set(l.base.FieldByIndex(f.index))
-			continue
-		}
 		raw := l.values[f.key]
 		value, err := f.read(raw)
 		if err != nil {

@@ -63,14 +63,12 @@ func TestDefaults(t *testing.T) {
 			Reading: Reading{Mapping{Preset: "none", TimeUnit: "none", NamedTimeUnit: "auto",
 				Decimals:    "auto",
 				Placeholder: "__debezium_unavailable_value", Unavailable: "refuse"}, "dead_letter"}},
-		Features:  Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, ""}},
-		Registry:  Registry{Timeout: 5 * time.Second},
-		Output:    Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
-		HTTP:      HTTP{":9464", nil},
-		Swap:      Swap{0.2},
-		Candidate: Candidate{Mode: "off", Percent: 5, Load: 0.05},
-		Shutdown:  Shutdown{30 * time.Second},
-		Log:       Log{"info", "text"},
+		Features: Features{FromRecord, FeatureServer{"float32", "features:", 2 * time.Second, ""}},
+		Registry: Registry{Timeout: 5 * time.Second},
+		Output:   Output{Format: "json", Registry: "none", Answer: Answer{Representation: "none"}},
+		HTTP:     HTTP{":9464", nil},
+		Shutdown: Shutdown{30 * time.Second},
+		Log:      Log{"info", "text"},
 	}
 	expect.Same(t, want, got, "defaults")
 }

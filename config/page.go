@@ -12,7 +12,6 @@ type Page struct {
 	Redis Redis     `key:"redis"`
 
 	Choice
-	Stream
 
 	Attach   Attach     `key:"attach"`
 	Cache    Cache      `key:"cache"`
@@ -68,7 +67,8 @@ func (p PageServer) problems() (found problems) {
 
 func (p Page) problems() problems {
 	found, u := slices.Concat(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry),
-		cacheProblems(p.Cache, p.Choice), featureProblems(p.Features.FeatureServer, p.Redis.RedisServer)), p.Page.Activate.Username
+		cacheProblems(p.Cache, p.Choice), featureProblems(p.Features.FeatureServer, p.Redis.RedisServer),
+		choiceProblems(p.Choice)), p.Page.Activate.Username
 	found.when(p.Artifact != "" && u != "", "page.activate.username", u, "has no effect, because artifact is set")
 	found.when(u != "" && u == p.Redis.Username, "page.activate.username", u,
 		"is that of redis.username: activating wants rights of its own")

@@ -42,8 +42,7 @@ page'. Other programs have some: 'trainer publish' has 'artifact'; what reads or
 'topics.arrivals' and 'compression'; 'rivulet serve' has 'serve', 'redis', what chooses the model, 'attach',
 'batch.mode' (node only), 'cache', 'limits', 'input' without 'format', the optional fields of 'output', 'shutdown' and
 'log'; 'rivulet page' has 'page', 'redis', what chooses the model, 'attach', 'cache', 'limits', 'input', 'registry',
-'labels' and 'log', and of 'kafka' also 'group', 'topics' and 'fetch'. They can share one file. 'pipelines' lists the
-files of all streams for the consumer, and names that of one for each other program.
+'labels' and 'log', and of 'kafka' also 'group', 'topics' and 'fetch'. They can share one file.
 
 | key | type | default | allowed | what it does | 0, empty |
 |---|---|---|---|---|---|

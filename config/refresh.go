@@ -9,8 +9,6 @@ type Refresh struct {
 	Input    Input       `key:"input"`
 	Features Features    `key:"features"`
 	Registry Registry    `key:"registry"`
-
-	Stream
 }
 
 func (r Refresh) problems() problems {
@@ -34,8 +32,6 @@ type Lines struct {
 	Input    Reading     `key:"input"`
 	Redis    RedisServer `key:"redis"` // for features by id
 	Features Features    `key:"features"`
-
-	Stream
 }
 
 func (l Lines) problems() problems { return featureProblems(l.Features.FeatureServer, l.Redis) }
@@ -44,8 +40,6 @@ func (l Lines) problems() problems { return featureProblems(l.Features.FeatureSe
 type Put struct {
 	Redis    RedisServer   `key:"redis"`
 	Features FeatureServer `key:"features"`
-
-	Stream
 }
 
 func (p Put) problems() problems { return featureProblems(p.Features, p.Redis) }

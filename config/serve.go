@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 import "time"
 
 // Serve is the configuration of `rivulet serve`, which answers arrivals over HTTP: the consumer's settings of the path
@@ -8,7 +10,6 @@ type Serve struct {
 	Redis Redis `key:"redis"`
 
 	Choice
-	Stream
 
 	Attach Attach `key:"attach"`
 	Batch  struct {
@@ -28,8 +29,8 @@ type Serve struct {
 }
 
 func (s Serve) problems() problems {
-	found := append(attachProblems(s.Attach, s.Choice, s.Redis), append(cacheProblems(s.Cache, s.Choice),
-		featureProblems(s.Features.FeatureServer, s.Redis.RedisServer)...)...)
+	found := slices.Concat(attachProblems(s.Attach, s.Choice, s.Redis), cacheProblems(s.Cache, s.Choice),
+		featureProblems(s.Features.FeatureServer, s.Redis.RedisServer), choiceProblems(s.Choice))
 	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
 		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or "+
 			"--batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")

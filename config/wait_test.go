@@ -9,17 +9,16 @@ import (
 
 func TestWaitForEdges(t *testing.T) {
 	cfg, err := Load[Consumer](sources(t, "attach: {wait: 2s, wait_bytes: 1MiB, unmatched: drop}\n"+
-		"input: {mapping: {source: /from, target: /to}}\ncandidate: {mode: canary, percent: 5}", nil))
+		"input: {mapping: {source: /from, target: /to}}", nil))
 	if err != nil || cfg.Attach.Wait != 2*time.Second || cfg.Attach.WaitBytes != 1<<20 || cfg.Attach.Unmatched != Drop {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 	for text, want := range map[string]string{
-		"attach: {wait: 2s}\ncandidate: {mode: shadow}": "without the edges that came apart",
-		"attach: {wait_bytes: 1KiB}":                    "attach.wait_bytes",
-		"attach: {unmatched: keep}":                     "attach.unmatched",
-		"input: {mapping: {source: /from}}":             "want source and target",
-		"input: {mapping: {weight: /w}}":                "want source and target",
-		"cache: {directory: rows}":                      "cache.directory",
+		"attach: {wait_bytes: 1KiB}":        "attach.wait_bytes",
+		"attach: {unmatched: keep}":         "attach.unmatched",
+		"input: {mapping: {source: /from}}": "want source and target",
+		"input: {mapping: {weight: /w}}":    "want source and target",
+		"cache: {directory: rows}":          "cache.directory",
 	} {
 		expect.Error(t, expect.ErrorOf(Load[Consumer](sources(t, text, nil))), want, "%s", text)
 	}

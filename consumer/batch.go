@@ -21,19 +21,9 @@ type batch struct {
 	predicted  predictionSet   // predictions.go: predictions to publish, and those that are not finite
 	growth     newRows         // grow.go: the rows that the arrivals get
 	refused    refusals        // refused.go: records that were dropped
-
-	canary *batch // canary.go: the part that a candidate answers; nil: there is none
 }
 
-// leaves returns the batch's output: predictions and dead letters, the candidate's behind the others.
-func (b *batch) leaves() event.Batch {
-	if b.canary == nil {
-		return b.output()
-	}
-	return joined(b.output(), b.canary.output())
-}
-
-// output returns the output of the batch without the candidate's part.
+// output returns the predictions and dead letters of the batch.
 func (b *batch) output() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...),
@@ -48,10 +38,6 @@ const maxKept = 32 << 20
 // memory. Nothing of the batch is used afterwards.
 func (b *batch) shed() {
 	b.growth.solving.Wait()
-	if b.canary != nil { // memory of another pipeline
-		b.canary.shed()
-		b.canary = nil
-	}
 	if b.footprint() > maxKept {
 		*b = batch{}
 		return
@@ -73,9 +59,7 @@ func (b *batch) shed() {
 		predictions[i].ID, predictions[i].Key = "", nil
 	}
 	clear(b.predicted.answered)
-	for k := range b.predicted.outputs {
-		clear(b.predicted.outputs[k].reasons.wire)
-	}
+	clear(b.predicted.output.reasons.wire)
 	clear(b.growth.arrived[:cap(b.growth.arrived)])
 }
 
@@ -93,10 +77,8 @@ func (b *batch) footprint() int {
 		row*(cap(n.original)+cap(n.edgeRows)+cap(m.found)+cap(m.rows)) + text*cap(m.asked)
 	a := &b.attachment
 	sum += 8*cap(a.pairs) + 4*(cap(a.dense.Data)+cap(a.adj.ColIdx)+cap(a.sparse.ColIdx)+cap(a.sparse.Val))
-	for k := range b.predicted.outputs {
-		r := &b.predicted.outputs[k].reasons
-		sum += int(unsafe.Sizeof(explain.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
-	}
+	r := &b.predicted.output.reasons
+	sum += int(unsafe.Sizeof(explain.Reason{}))*cap(r.found) + int(unsafe.Sizeof(event.Reason{}))*cap(r.wire)
 	return sum + a.attacher.Bytes() + a.memory.Bytes()
 }
 

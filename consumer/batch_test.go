@@ -60,7 +60,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours, &b.noted) },
 		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
-		func() { b.leaves() },
+		func() { b.output() },
 		func() {
 			expect.OK(t, p.keep(t.Context(), v, Intake{}, &b.growth))
 		},
@@ -78,7 +78,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 ||
 		!b.attachment.degraded[3] || b.attachment.degraded[2] ||
 		b.attachment.counts[0] != (neighbourCounts{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
-		len(b.decoded.deadLetters) != 1 || len(b.leaves().DeadLetters) != 2 {
+		len(b.decoded.deadLetters) != 1 || len(b.output().DeadLetters) != 2 {
 		t.Errorf("the batch has nothing for some stage to do: %q", then)
 	}
 	if got := slices.Sorted(maps.Keys(v.store)); strings.Join(got, " ") != "a b p q" {

@@ -38,16 +38,6 @@ type Version interface {
 	Threshold() float32
 }
 
-// Model is one of several models of a version. They share its rows of M, the way in which arrivals are attached, its
-// task and its classes.
-type Model struct {
-	Version
-	Name string // as predictions name it
-}
-
-// Models gives the models of a version that each answer every arrival, the version itself first.
-type Models interface{ Of(v Version) []Model }
-
 // Numbering is a version that may have all of M in memory. A row is then a number, and nothing else is copied for an
 // edge.
 type Numbering interface {
@@ -106,7 +96,7 @@ type Explainer interface {
 	FeatureNames() []string
 }
 
-// Versions gives the version to serve. It is asked once a batch: one version serves a batch, or a canary's part of it.
+// Versions gives the version to serve. It is asked once a batch: one version serves a batch.
 type Versions interface {
 	// Current is nil (the interface, not a nil pointer in it) until the first version has been loaded.
 	Current() Version

@@ -20,7 +20,6 @@
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
 //	forget.go       ids that records ask to forget, removed; forget, a package: which ids, and where in a batch
-//	canary.go       the part of a batch that a candidate answers
 //	refused.go      records that the brokers refused for their content
 //	observer.go     events and figures for an observer; measure, a package: sums of the arrivals' features
 //
@@ -82,8 +81,7 @@
 //   - When a rebalance begins, reading ends at once. Batches that are under way have half the rebalance timeout to be
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
-//   - A batch is served by one version; under a canary each of its two parts is, and a key's arrivals are in one part.
-//   - Several models of the version ([PipelineOptions.Models]) answer each arrival, one prediction behind the other.
+//   - A batch is served by one version.
 //   - Where arrivals wait for edges ([Options.Window]), a commit says from where to read the log again, too.
 //   - No record stops the stream: a record that cannot be predicted becomes a dead letter with the reason and the
 //     source. So does a record that the brokers refuse for its content, or it is dropped; its arrival gets no row.

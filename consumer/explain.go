@@ -38,42 +38,30 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 		}
 	}
 	b := &p.batch
-	if err := p.answer(ctx, version, in, true); err != nil {
+	if err := p.answer(ctx, version, in); err != nil {
 		return nil, nil, err
 	}
 	all, err := p.explanations(ctx, explaining, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	return all, b.leaves().DeadLetters, nil
+	return all, b.output().DeadLetters, nil
 }
 
-// answer takes a batch through the stages of [Pipeline.Process] up to its predictions, and notes nothing. rows says
-// that the rows of M of all neighbours are wanted, where their numbers would do.
-func (p *Pipeline) answer(ctx context.Context, version Version, in Intake, rows bool) error {
+// answer takes a batch through the stages of [Pipeline.Process] up to its predictions, and notes nothing. It looks up
+// the rows of M of all neighbours, where Process would need only their numbers.
+func (p *Pipeline) answer(ctx context.Context, version Version, in Intake) error {
 	b := &p.batch
 	if err := p.decode(ctx, &b.decoded, in, p.model(version)); err != nil {
 		return err
 	}
-	lookup := p.lookup
-	if rows {
-		lookup = p.lookupRows
-	}
-	if err := lookup(ctx, &b.neighbours, version, &b.decoded); err != nil {
+	if err := p.lookupRows(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}
 	b.noted.begin(&b.neighbours)
 	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	return nil
-}
-
-// Predict answers records by a version that need not be the one that serves, and delivers nothing. Its result is valid
-// until the pipeline's next batch.
-func (p *Pipeline) Predict(ctx context.Context, version Version, in Intake) (event.Batch, error) {
-	p.batch.shed()
-	err := p.answer(ctx, version, in, false)
-	return p.batch.leaves(), err
 }
 
 // maxParts bounds an explanation. Each neighbour is a part, and each synthetic node that it speaks through: an id of

@@ -40,10 +40,7 @@ func (p *Pipeline) store(ctx context.Context, version Version, in Intake, b *bat
 // forgetIDs removes the rows, notes and features of the ids that the batch forgets. The batch before it has written its
 // rows by then, and this one has not. In a consumer it tries again until that is done: no outage lets an id stay.
 func (p *Pipeline) forgetIDs(ctx context.Context, in Intake, b *batch, stats *BatchStats) error {
-	var ids []growth.Forget
-	for _, part := range b.parts() {
-		ids = part.decoded.append(ids, part.neighbours.met)
-	}
+	ids := b.decoded.forgotten(b.neighbours.met)
 	if p.Forget == nil || len(ids) == 0 {
 		return nil
 	}
@@ -62,9 +59,9 @@ func (p *Pipeline) forgetIDs(ctx context.Context, in Intake, b *batch, stats *Ba
 	return nil
 }
 
-// append appends the ids that a batch forgets, each with the first arrival after that, whose row stays: a record that
+// forgotten returns the ids that a batch forgets, each with the first arrival after that, whose row stays: a record that
 // is read again finds the row that its arrival got the first time.
-func (d *decodedBatch) append(ids []growth.Forget, met []growthState) []growth.Forget {
+func (d *decodedBatch) forgotten(met []growthState) (ids []growth.Forget) {
 	later := map[string]int{} // id -> the first arrival after all that forgets it
 	if d.forgets.Len() > 0 {
 		for i, s := range slices.Backward(d.arrivals) {

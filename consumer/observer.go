@@ -3,7 +3,6 @@ package consumer
 import (
 	"time"
 
-	"rivulet/consumer/answer"
 	"rivulet/consumer/edges"
 	"rivulet/consumer/measure"
 	"rivulet/consumer/schemas"
@@ -91,9 +90,6 @@ type BatchStats struct {
 	// arrivals' rows were written, including the rest of the solve. Commit is the time until the offsets were committed,
 	// which waits for the batch before.
 	Decode, Features, Lookup, Note, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
-	// Canary describes the part of the batch that a candidate answered: its records are among Records, and its
-	// predictions among Delivered. Measures and the stages up to Infer are without it.
-	Canary CanaryStats
 	// Started is when the batch was formed, Published when its predictions became visible: at least once when the brokers
 	// acknowledged them, exactly once when they acknowledged the transaction's end.
 	Started, Published time.Time
@@ -101,10 +97,8 @@ type BatchStats struct {
 	Named []string
 	// Measures describe the features of all arrivals of the batch, also of those whose prediction was not finite.
 	Measures []measure.Measure
-	// Models count the predictions of each of several models; nil: one model answers alone.
-	Models []answer.ModelCount
-	// Delivered is the batch itself, of several models the first one's predictions. It may be read during the call only:
-	// its memory is used again, and ids are parts of records, so an observer that keeps an id must clone it.
+	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of
+	// records, so an observer that keeps an id must clone it.
 	Delivered *event.Batch
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/consumer/answer"
 	"rivulet/consumer/limits"
 	"rivulet/consumer/measure"
 	"rivulet/event"
@@ -52,10 +51,6 @@ type PipelineOptions struct {
 	IgnoreUnknown bool
 	// Traced has predictions carry the trace context of their arrivals' records.
 	Traced bool
-	// Canary has a candidate answer some arrivals: of node batches, and without Arrivals.
-	Canary Canary
-	// Models has the models that each answer every arrival; nil: the version answers alone, and predictions name no model.
-	Models Models
 	// Observer may be nil.
 	Observer Observer
 	// Clock may be nil: the machine's.
@@ -66,10 +61,8 @@ type PipelineOptions struct {
 // time; several pipelines may share everything in their options.
 type Pipeline struct {
 	PipelineOptions
-	batch     batch
-	keeping   *retry.Attempts // waits for rows of arrivals to be written; nil: one attempt
-	canary    canary          // the candidate's part of a batch
-	candidate bool            // this is the path of that part
+	batch   batch
+	keeping *retry.Attempts // waits for rows of arrivals to be written; nil: one attempt
 }
 
 // NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from,
@@ -91,9 +84,6 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	if opts.Output.Explain < 0 {
 		return nil, fmt.Errorf("consumer: %d reasons a prediction, want 0 or more", opts.Output.Explain)
 	}
-	if opts.Canary.Candidate != nil && (opts.Arrivals || opts.Mode == Graph) {
-		return nil, errors.New("consumer: a canary has node batches, and arrivals without rows")
-	}
 	if opts.Observer == nil {
 		opts.Observer = NopObserver{}
 	}
@@ -110,14 +100,13 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 // After an error nothing or all of the batch may have been published. Its offsets are not committed, unless it is the
 // commit that failed: then they may be.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
-	version, err := p.current() // one version serves the whole batch, but for a canary's part
+	version, err := p.current() // one version serves the whole batch
 	if err != nil {
 		return err
 	}
 	b, watch := &p.batch, p.stopwatch()
-	defer p.shed()
+	defer b.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
-	p.divide(&in) // the arrivals of some keys are a candidate's
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
 	if err := p.take(ctx, in, b, p.model(version)); err != nil {
 		return err
@@ -143,9 +132,6 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	// Forward, propagate, calibrate; then make predictions of the results.
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	watch.lap(&stats.Infer)
-	if err := p.answerCanary(ctx, in.Name, b, watch, &stats.Canary); err != nil {
-		return err
-	}
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
 	// Published and, below, committed after the batches that were read before this one.
 	delivery, err := p.publish(ctx, in, b, watch, &stats)
@@ -185,12 +171,6 @@ func (p *Pipeline) current() (Version, error) {
 	return version, nil
 }
 
-// shed drops what the batch and its candidate's part hold.
-func (p *Pipeline) shed() {
-	p.batch.shed()
-	p.canary.shed()
-}
-
 // stopwatch measures the stages of one batch.
 type stopwatch struct {
 	clock Clock
@@ -210,7 +190,7 @@ func (w *stopwatch) lap(d *time.Duration) {
 // share it.
 func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch,
 	stats *BatchStats) (kafka.Delivery, error) {
-	publish, err := p.pack(ctx, b.leaves())
+	publish, err := p.pack(ctx, b.output())
 	if err != nil {
 		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
@@ -247,34 +227,26 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 	stats.Published = delivery.Published()
 	stats.Features, stats.Fetched = b.decoded.fetched.took, len(b.decoded.fetched.ids)
 	stats.Decode -= stats.Features
-	for _, part := range b.parts() {
-		part.count(&stats)
-	}
-	if b.canary != nil {
-		stats.Canary.DeadLetters = len(out.DeadLetters) - len(b.decoded.deadLetters) - len(b.predicted.deadLetters)
-	}
+	b.count(&stats)
 	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
 	features := make([]*event.Features, len(b.decoded.arrivals))
 	for i, s := range b.decoded.arrivals {
 		features[i] = &s.arrival.Features
 	}
 	stats.Measures, stats.Named = measure.All(features, b.decoded.by.schema)
-	stats.Delivered, stats.Models = answer.Split(out, b.predicted.first)
+	stats.Delivered = out
 	p.Observer.Batch(stats)
 	for i := range out.DeadLetters {
 		p.Observer.DeadLetter(out.DeadLetters[i].Reason)
 	}
-	for _, part := range b.parts() {
-		for _, reason := range part.refused.dropped {
-			p.Observer.Dropped(reason)
-		}
+	for _, reason := range b.refused.dropped {
+		p.Observer.Dropped(reason)
 	}
 }
 
-// count adds a part of a batch to its figures.
+// count sets the figures of the batch's arrivals.
 func (b *batch) count(stats *BatchStats) {
-	stats.Weights.Add(b.attachment.weighed)
-	stats.OldEdges += b.neighbours.old
+	stats.Weights, stats.OldEdges = b.attachment.weighed, b.neighbours.old
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped
@@ -289,6 +261,5 @@ func (b *batch) count(stats *BatchStats) {
 			stats.Isolated++
 		}
 	}
-	stats.Bytes, stats.Lookups = stats.Bytes+b.decoded.bytes, stats.Lookups+len(b.neighbours.ids)
-	stats.Skipped = append(stats.Skipped, b.decoded.skipped...)
+	stats.Bytes, stats.Lookups, stats.Skipped = b.decoded.bytes, len(b.neighbours.ids), b.decoded.skipped
 }

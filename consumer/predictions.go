@@ -9,101 +9,84 @@ import (
 	"rivulet/infer/target"
 )
 
-// predictionSet holds the predictions of a batch, made of the output of its models.
+// predictionSet holds the predictions of a batch, made of the output of the model.
 type predictionSet struct {
-	// none for withdrawn arrivals; one of each model, side by side in the order of the models
-	predictions []event.Prediction
+	predictions []event.Prediction // none for withdrawn arrivals
 	answered    []event.Record     // the records of these predictions
 	withdrawn   []bool             // per arrival: a prediction of it is not finite
 	deadLetters []event.DeadLetter // for the withdrawn arrivals
 	tombstones  []event.Tombstone  // for ids that are to be forgotten
 
-	outputs []output // per model
-	first   string   // name of the first of several models
-	order   []int32  // classes, to be sorted by probability
+	output modelOutput
+	order  []int32 // classes, to be sorted by probability
 }
 
-// output has the logits of one model for a batch, and everything computed from them. Row i is the batch's arrival i.
-type output struct {
+// modelOutput has the logits of a batch, and everything computed from them. Row i is the batch's arrival i.
+type modelOutput struct {
 	logits, probabilities, representation *graph.Dense // representation: nil where none is asked for
 	explanations                          []event.Explanation
 	links                                 [][]event.Link // per arrival, of a task of links
 	reasons                               reasons
 }
 
-// predict has each model answer, and makes an event.Prediction of each answer.
+// predict has the model answer, and makes an event.Prediction of each answer.
 //
 // Predictions that are not finite, as the model overflows where features are very large, become dead letters: no codec
-// could carry them. In a graph batch the neighbours of such an arrival are withdrawn with it. An arrival has the
-// predictions of all models, or is one dead letter.
+// could carry them. In a graph batch the neighbours of such an arrival are withdrawn with it.
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
-	models := []Model{{Version: version}}
-	if p.Models != nil {
-		models = p.Models.Of(version)
-	}
-	out.first = models[0].Name
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
-	out.predictions, out.answered = sized(out.predictions, len(models)*len(in.arrivals)), out.answered[:0]
+	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if out.tombstones = out.tombstones[:0]; p.Tombstones {
-		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn, len(models)) }()
+		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn) }()
 	}
-	out.outputs = sized(out.outputs, len(models))
 	if len(in.arrivals) == 0 {
 		return
 	}
-	for k, model := range models {
-		o := &out.outputs[k]
-		o.logits, o.probabilities = model.Predict(&a.batch) // n×C
-		o.representation = p.representation(model.Version, &a.batch, o.logits)
-		o.links = nil
-		if tasked := otherTask(model.Version); tasked != nil && tasked.Candidates() != nil {
-			o.links = answer.Links(tasked.Candidates(), o.logits, in, p.Output.TopK)
-		}
-		o.explanations = p.reasons(&o.reasons, model.Version, in, a, o.logits, o.probabilities)
+	o := &out.output
+	o.logits, o.probabilities = version.Predict(&a.batch) // n×C
+	o.representation = p.representation(version, &a.batch, o.logits)
+	o.links = nil
+	if tasked := otherTask(version); tasked != nil && tasked.Candidates() != nil {
+		o.links = answer.Links(tasked.Candidates(), o.logits, in, p.Output.TopK)
 	}
+	o.explanations = p.reasons(&o.reasons, version, in, a, o.logits, o.probabilities)
 	now, n := p.Clock.Now(), 0
 	for i, s := range in.arrivals {
-		c, finite := a.counts[i], true
-		for k := range models {
-			pr := &out.predictions[n+k]
-			*pr = event.Prediction{ID: s.arrival.ID, Key: s.key(), Degraded: a.degraded[i],
-				Top: pr.Top, Numbers: pr.Numbers, Labels: pr.Labels, // their memory is used again
-				Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
-				Canary: p.candidate, Batch: name, Source: event.Source(s.record.Position),
-				ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now}
-			if p.Traced {
-				pr.Trace = event.TraceOf(s.record.Headers)
-			}
-			p.answerBy(pr, &models[k], &out.outputs[k], i, &out.order)
-			finite = finite && answer.IsFinite(pr)
+		c, pr := a.counts[i], &out.predictions[n]
+		*pr = event.Prediction{ID: s.arrival.ID, Key: s.key(), Degraded: a.degraded[i],
+			Top: pr.Top, Numbers: pr.Numbers, Labels: pr.Labels, // their memory is used again
+			Known: c.known, Arrivals: c.arrivals, InBatch: c.inBatch, Unknown: c.unknown,
+			Batch: name, Source: event.Source(s.record.Position),
+			ArrivalTime: s.arrival.Time, IngestTime: s.record.Time, PredictedTime: now}
+		if p.Traced {
+			pr.Trace = event.TraceOf(s.record.Headers)
 		}
-		if out.withdrawn[i] = !finite; !finite {
+		p.setAnswer(pr, version, o, i, &out.order)
+		if out.withdrawn[i] = !answer.IsFinite(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
 				"features: the model's output is not finite, they are too far from those of training"))
 			continue
 		}
-		for range models {
-			out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
-		}
-		n += len(models)
+		out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
+		n++
 	}
 	out.predictions = out.predictions[:n]
 }
 
-// answerBy sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is
+// setAnswer sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is
 // memory for classes.
-func (p *Pipeline) answerBy(pr *event.Prediction, model *Model, o *output, i int, order *[]int32) {
-	row, classes := o.probabilities.Row(i), model.Classes()
+func (p *Pipeline) setAnswer(pr *event.Prediction, version Version, o *modelOutput, i int, order *[]int32) {
+	row, classes := o.probabilities.Row(i), version.Classes()
 	numbers, labels := pr.Numbers, pr.Labels
-	pr.Artifact, pr.Model, pr.Numbers, pr.Labels = model.ID(), model.Name, nil, nil
+	pr.Artifact, pr.Numbers, pr.Labels = version.ID(), nil, nil
 	best := infer.ArgMax(row)
 	pr.Class, pr.ClassName, pr.Probability = best, classes[best], row[best]
-	pr.Abstained = row[best] < model.Threshold()
+	pr.Abstained = row[best] < version.Threshold()
 	pr.Top = answer.Top(pr.Top[:0], order, p.Output.TopK, row, classes)
 	if p.Output.Probabilities {
 		pr.Probabilities = row
 	}
-	if tasked := otherTask(model.Version); tasked != nil {
+	if tasked := otherTask(version); tasked != nil {
 		pr.Numbers, pr.Labels = numbers, labels
 		if answerTask(pr, row, tasked); o.links != nil {
 			pr.Links = o.links[i]

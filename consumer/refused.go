@@ -15,15 +15,6 @@ type refusals struct {
 // amend returns the batch as it was delivered: without the refused predictions, with the dead letters that replaced
 // them. A refused arrival gets no row: nobody knows of it.
 func (b *batch) amend(by []kafka.Refusal) event.Batch {
-	if b.canary == nil {
-		return b.amendOutput(by)
-	}
-	own, candidate := b.refusals(by)
-	return joined(b.amendOutput(own), b.canary.amendOutput(candidate))
-}
-
-// amendOutput amends the batch without the candidate's part.
-func (b *batch) amendOutput(by []kafka.Refusal) event.Batch {
 	out := b.output()
 	b.refused.dropped = b.refused.dropped[:0]
 	if len(by) == 0 {
@@ -46,16 +37,14 @@ func (b *batch) amendOutput(by []kafka.Refusal) event.Batch {
 		if b.predicted.withdrawn[i] {
 			continue
 		}
-		for range b.predicted.outputs {
-			if !gone[place] {
-				delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
-				delivered.Answered = append(delivered.Answered, out.Answered[place])
-			} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
-				letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
-				delivered.DeadLetters = append(delivered.DeadLetters, letter)
-			}
-			place++
+		if !gone[place] {
+			delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
+			delivered.Answered = append(delivered.Answered, out.Answered[place])
+		} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
+			letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
+			delivered.DeadLetters = append(delivered.DeadLetters, letter)
 		}
+		place++
 	}
 	for k := range out.DeadLetters {
 		if !gone[n+k] {

@@ -425,69 +425,6 @@ func TestSmallMessageSizes(t *testing.T) {
 	})
 }
 
-// Where a candidate answers a part of a batch, the dead letter of a prediction that the brokers refuse is the right
-// arrival's, whichever of the two versions answered it.
-func TestRefusalsOfACanary(t *testing.T) {
-	t.Parallel()
-	everywhere(t, func(t *testing.T, w *world) {
-		w.create(settings{"max.message.bytes=4096"}, nil)
-		own, tried := []byte("k1"), []byte("k0")
-		path := PipelineOptions{Versions: serve(newTestVersion("v1")),
-			Canary: Canary{Candidate: serve(newTestVersion("v2")), Share: canaryParts / 2}}
-		if path.Canary.takes(&kafka.Record{Key: own}) || !path.Canary.takes(&kafka.Record{Key: tried}) {
-			t.Fatal("the keys are not shared out as this test wants")
-		}
-		large := func(key []byte) kafka.Record {
-			a := arrival(strings.Repeat(string(key), 3000), "t0")
-			value, err := json.Codec{}.AppendArrival(nil, &a)
-			expect.OK(t, err)
-			return kafka.Record{Key: key, Value: value}
-		}
-		w.send(w.good(3, tried)...)
-		w.send(large(own), kafka.Record{Key: tried, Value: []byte("{")})
-		w.send(large(tried), kafka.Record{Key: own, Value: []byte("{")})
-		w.send(w.good(2, own)...)
-		w.send(large(tried))
-		w.serve(path, 16)
-		var published []string
-		for _, r := range append(w.read(w.outs), w.read(w.letters)...) {
-			published = append(published, header(r, event.HeaderSourceOffset)+" "+header(r, event.HeaderArtifact)+
-				header(r, event.HeaderReason))
-			if by := header(r, event.HeaderArtifact); (by == "v2") != (header(r, event.HeaderCanary) == "true") {
-				t.Errorf("a prediction by %s has the header %q", by, header(r, event.HeaderCanary))
-			}
-		}
-		want := []string{"0 v2", "1 v2", "2 v2", "3 prediction_refused", "4 unparsable", "5 prediction_refused",
-			"6 unparsable", "7 v1", "8 v1", "9 prediction_refused"}
-		for what, got := range map[string][]string{"published": published, "observed": w.seen.delivered} {
-			slices.Sort(got)
-			expect.Same(t, want, got, "%s", what)
-		}
-	})
-}
-
-// Places count the predictions of both versions before the dead letters of both: 2 and 3, then 2 and 1.
-func TestPlacesOfRefusalsAreDivided(t *testing.T) {
-	part := func(predictions, letters int) *batch {
-		return &batch{predicted: predictionSet{predictions: make([]event.Prediction, predictions)},
-			decoded: decodedBatch{deadLetters: make([]event.DeadLetter, letters)}}
-	}
-	b := part(2, 2)
-	b.canary = part(3, 1)
-	for place, want := range []string{"[0] []", "[1] []", "[] [0]", "[] [1]", "[] [2]", "[2] []", "[3] []", "[] [3]"} {
-		places := func(by []kafka.Refusal) (all []int) {
-			for _, r := range by {
-				all = append(all, r.Place)
-			}
-			return all
-		}
-		own, tried := b.refusals([]kafka.Refusal{{Place: place}})
-		if got := fmt.Sprint(places(own), " ", places(tried)); got != want {
-			t.Errorf("place %d is %s, want %s", place, got, want)
-		}
-	}
-}
-
 // Where no topic takes a dead letter, however small, it is dropped and counted, and the stream goes on.
 func TestWhatNoTopicTakesIsDropped(t *testing.T) {
 	t.Parallel()

@@ -120,11 +120,6 @@ type Prediction struct {
 	Known, Arrivals, InBatch, Unknown int
 	// Artifact is the version of the artifact that made the prediction.
 	Artifact string
-	// Model is the name of the model that made it, where several answer each arrival; empty: one answers alone.
-	Model string
-	// Canary says that this version is a candidate, which answers some keys in place of the version that serves. It is a
-	// header, not part of the payload.
-	Canary bool
 	// Batch names the micro-batch; in a graph batch the prediction depends on the batch's other arrivals.
 	Batch string
 	// Source is the arrival's place in Kafka.

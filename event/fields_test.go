@@ -64,7 +64,7 @@ func TestTablesAreTheSchemas(t *testing.T) {
 			event.ArrivalSchema},
 		{fields.Label, reflect.TypeFor[event.Label](), nil, &eventpb.Label{}, event.LabelAvro, event.LabelSchema},
 		{fields.Edge, reflect.TypeFor[event.Edge](), nil, &eventpb.Edge{}, event.EdgeAvro, event.EdgeSchema},
-		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key", "Trace", "Canary"}, &eventpb.Prediction{},
+		{fields.Prediction, reflect.TypeFor[event.Prediction](), []string{"Key", "Trace"}, &eventpb.Prediction{},
 			event.PredictionAvro,
 			event.PredictionSchema},
 	} {

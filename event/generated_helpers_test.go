@@ -63,7 +63,7 @@ func generatedPrediction(p *event.Prediction) *eventpb.Prediction {
 	g := &eventpb.Prediction{
 		Id: p.ID, Class: uint32(p.Class), ClassName: p.ClassName, Probability: p.Probability, Abstained: p.Abstained,
 		Degraded:      p.Degraded,
-		Probabilities: p.Probabilities, Logits: p.Logits, Artifact: p.Artifact, Model: p.Model, Batch: p.Batch,
+		Probabilities: p.Probabilities, Logits: p.Logits, Artifact: p.Artifact, Batch: p.Batch,
 		KnownNeighbours: uint32(p.Known), BatchNeighbours: uint32(p.InBatch), ArrivalNeighbours: uint32(p.Arrivals),
 		UnknownNeighbours: uint32(p.Unknown),
 		Source: &eventpb.Source{Topic: p.Source.Topic, Partition: int32(p.Source.Partition),

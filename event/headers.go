@@ -15,8 +15,6 @@ const (
 	HeaderKind            = "rivulet-kind"             // edge: the record is an [Edge]; an arrival has no such header
 	HeaderSchema          = "rivulet-schema"           // of an arrival: hash of its producer's schema
 	HeaderArtifact        = "rivulet-artifact"         // version of the artifact that made the prediction
-	HeaderCanary          = "rivulet-canary"           // true: that version is a candidate
-	HeaderModel           = "rivulet-model"            // the model that made it, of several
 	HeaderReason          = "rivulet-reason"           // one of the Reason constants
 	HeaderDetail          = "rivulet-detail"           // the field and the value, for a person
 	HeaderSourceTopic     = "rivulet-source-topic"     // topic from which the arrival was read
@@ -121,8 +119,8 @@ var predictionHeaders = [...]string{HeaderContentType, HeaderArtifact, HeaderSou
 
 // AppendPredictionHeaders appends the headers of a prediction's record to dst, so that a reader can route and
 // deduplicate without parsing the payload: content-type, rivulet-artifact, rivulet-source-topic, -partition and
-// -offset, the trace context where there is one, rivulet-canary for a candidate, and rivulet-model where several
-// models answer. The values of the first five are appended to text, and are parts of it.
+// -offset, and the trace context where there is one. The values of the first five are appended to text, and are parts
+// of it.
 func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentType string) ([]Header, []byte) {
 	begin, ends := len(text), [len(predictionHeaders)]int{}
 	text = append(text, contentType...)
@@ -144,12 +142,6 @@ func AppendPredictionHeaders(dst []Header, text []byte, p *Prediction, contentTy
 	}
 	if len(p.Trace.State) > 0 {
 		dst = append(dst, Header{HeaderTraceState, p.Trace.State})
-	}
-	if p.Canary {
-		dst = append(dst, Header{HeaderCanary, []byte("true")})
-	}
-	if p.Model != "" {
-		dst = append(dst, Header{HeaderModel, []byte(p.Model)})
 	}
 	return dst, text
 }

@@ -181,7 +181,6 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		Labels         []score         `json:"labels,omitempty"`
 		Links          []link          `json:"links,omitempty"`
 		Artifact       string          `json:"artifact"`
-		Model          string          `json:"model,omitempty"`
 		Batch          string          `json:"batch,omitzero"`
 		Known          int             `json:"known_neighbours"`
 		Arrivals       int             `json:"arrival_neighbours,omitzero"`
@@ -198,7 +197,7 @@ func TestPredictionsAreWrittenAsByTheLibrary(t *testing.T) {
 		expect.OK(t, err)
 		library := prediction{p.ID, p.Class, p.ClassName, p.Probability, p.Abstained, p.Degraded, nil, p.Probabilities,
 			p.Logits, nil,
-			nil, nil, nil, nil, p.Artifact, p.Model, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source),
+			nil, nil, nil, nil, p.Artifact, p.Batch, p.Known, p.Arrivals, p.InBatch, p.Unknown, source(p.Source),
 			p.ArrivalTime,
 			p.IngestTime,
 			p.PredictedTime}

@@ -32,9 +32,9 @@
 //
 //	[Unavailable]   Redis cannot be reached, does not answer in time, or cannot serve now: waited for, or degraded
 //	[ErrVanished]   the version, or a bucket of its rows, is gone: the same. Of a bucket only its ids are degraded;
-//	                publishing the artifact again brings it back ([GroupedRows.Mend])
+//	                publishing the artifact again brings it back
 //	[ErrDamaged]    bytes that differ from their seal: no waiting helps, so the [Guard] answers Unread for all ids of
-//	                this page, always; publishing the artifact again mends it
+//	                this page, always; publishing the artifact again writes it anew
 //	[Refused]       rights, login, wiring: somebody must change a setting or the ACL. At the start it ends the consumer
 //	                at once; a refused login of a running one is waited for until its heartbeats have lapsed
 //
@@ -78,22 +78,4 @@
 //
 // [DecodeRow] refuses bytes that are cut, followed by more bytes, or not in the shortest form, a column of N' or
 // above, and a value that is negative, NaN or infinite.
-//
-// # Files
-//
-//	mapping.go                    the interface Lookup
-//	codec.go                      a row as bytes
-//	layout.go, pages.go           into how many buckets and pages rows are cut; these as bytes, with their checksums
-//	memory.go, index.go           Memory, and its table of ids
-//	file.go                       FromFile: this table in a file, whose memory processes share
-//	bundle.go                     rows of an M that is read from its files part by part
-//	cache.go                      Cached; the cache itself is [rivulet/mapping/rowcache]
-//	redis.go, redis_read.go       Redis: the lookup of a version's rows
-//	redis_load.go                 the same read into memory as a whole
-//	grouped.go, bucket_files.go   rows sorted by bucket, in memory or in temporary files
-//	redis_write.go, redis_mend.go rows written, counted, removed; compared, and written again where they differ
-//	guard.go, incomplete.go       the circuit breaker; rows that are damaged or lost
-//	client.go, redis_client.go    the client of Redis and its options
-//	outcome.go, eviction.go       kinds of errors of Redis; whether Redis may evict rows
-//	footprint.go                  how much memory M takes
 package mapping

@@ -63,7 +63,7 @@ func GroupOf(ctx context.Context, b *artifact.Bundle, dir string) (*GroupedRows,
 // Layout returns the layout of the rows.
 func (g *GroupedRows) Layout() Layout { return g.layout }
 
-// Seal returns a checksum of all buckets, after they have been written or compared. It stands in the marker.
+// Seal returns a checksum of all buckets, after they have been written. It stands in the marker.
 func (g *GroupedRows) Seal() string { return g.sum.String() }
 
 // bucket returns a bucket of a table as it is written to Redis, and the arena, which may have grown by it.

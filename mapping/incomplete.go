@@ -75,7 +75,7 @@ func shown(id string) string {
 }
 
 // LossStats counts rows and buckets that could not be used although Redis answered. They count each time that they are
-// asked for, so the counts grow until the version is mended.
+// asked for, so the counts grow until the version is published again.
 type LossStats struct {
 	DamagedRows    uint64 // rows whose bytes could not be decoded
 	EvictedBuckets uint64 // buckets that Redis lost while the version was complete
@@ -102,12 +102,11 @@ func (l *losses) count(i *incomplete) {
 		l.saidDamaged = now
 		d := i.damaged[0]
 		l.log.Warn("a row of M is damaged: predictions are made without it and marked as degraded; publish the artifact "+
-			"again to mend it",
-			"id", shown(d.id), "error", d.reason, "so_far", damaged)
+			"again", "id", shown(d.id), "error", d.reason, "so_far", damaged)
 	}
 	if len(i.evicted) > 0 && now.Sub(l.saidBucket) >= lossesEvery {
 		l.saidBucket = now
-		l.log.Warn("Redis lost a bucket of M, probably by eviction (maxmemory-policy); publish the artifact again to mend it",
+		l.log.Warn("Redis lost a bucket of M, probably by eviction (maxmemory-policy); publish the artifact again",
 			"bucket", i.evicted[0].key, "so_far", evicted)
 	}
 }

@@ -183,8 +183,5 @@ func TestWritesAreCutByTheBytesOfIDs(t *testing.T) {
 	if most := BytesPerPipeline + 100*len(m.IDs[0]); seen.largest > most || seen.count < 5 {
 		t.Errorf("%d round trips of up to %d bytes, want up to %d bytes", seen.count, seen.largest, most)
 	}
-	mended, err := group(m, table.Layout).Mend(t.Context(), client, table, func(int) error { return nil })
-	if mended != 0 || err != nil {
-		t.Errorf("%d buckets of a whole table were mended, %v", mended, err)
-	}
+	mustHold(t, client, table, m)
 }

@@ -59,7 +59,7 @@ type growthParts struct {
 	lost, unnoted atomic.Uint64 // rows and notes that were given up
 }
 
-// prepareGrowth makes the solver of the arrivals' rows, which are for all models that answer.
+// prepareGrowth makes the solver of the arrivals' rows.
 func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error) {
 	if !o.On {
 		return nil
@@ -67,11 +67,7 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 	if v.attachment != artifact.AttachFrozen {
 		return fmt.Errorf("growth is on, so attachment must be frozen, and attachment is %s", v.attachment)
 	}
-	models := map[string]infer.Deployment{}
-	for _, model := range v.Models() {
-		models[model.Model()] = model.predictor.Model
-	}
-	v.growthParts.grower, err = b.Grower(models)
+	v.growthParts.grower, err = b.Grower(map[string]infer.Deployment{v.Model(): v.predictor.Model})
 	if errors.Is(err, artifact.ErrNoGrowth) {
 		return fmt.Errorf("growth is on: %w", err)
 	}

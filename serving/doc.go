@@ -14,20 +14,12 @@
 // Each arrow but the last is one script, so a version is never in two states. A publisher writes rows, then files,
 // counts both, turns the writing key into the marker, and moves CURRENT by compare-and-set. If it is killed, the same
 // call goes on from the progress that the writing key holds; an artifact of the same name and other content is refused.
-// Publishing a complete version again compares all of it, and writes missing or damaged parts again.
+// Publishing a complete version again writes all of it again, should Redis have lost or damaged parts.
 //
 // Retiring takes the marker away first, and only if neither CURRENT nor a live heartbeat names the version. From
 // then on nobody can begin to use it, and a reader that still uses it finds out: every lookup of rows also reads the
 // marker, after the rows. If the marker is missing or belongs to another publication, the answer is
 // [mapping.ErrVanished], never "unknown".
-//
-// # Candidates
-//
-// A version may be tried before it serves: Publish adds it to those that CANDIDATE names, [script.MostCandidates] at
-// most, and watchers that are asked to load them beside the version that serves. Consumers report what they count
-// ([Watcher.Report]); [Publisher.Compare] adds that up. [Publisher.Promote] makes a candidate CURRENT, and
-// [Publisher.Abort] gives it up. Each move of CURRENT and CANDIDATE is in the history, the last 1000 after a pruning,
-// with the figures as they were.
 //
 // # Rows of arrivals
 //
@@ -43,20 +35,6 @@
 // A watcher holds the version that it serves, the one that it is loading, and every earlier one that a batch still
 // uses. It knows the earlier ones by weak pointers: a version is released once the garbage collector has found no
 // other reference to it. So keep a Version as long as a batch lasts and not longer.
-//
-// # Files
-//
-//	publisher.go, mend.go   Publisher: publish, activate; a complete version compared, and written again where it differs
-//	gate.go                 checks before a version becomes CURRENT or a consumer takes it
-//	candidate.go            CANDIDATE: set, loaded, compared, promoted, given up; the history of decisions
-//	                        (package candidate has counts and decisions as values)
-//	list.go, prune.go       versions listed; old ones removed
-//	trial.go                Watcher: back to the version before if the new one makes dead letters
-//	watcher.go, load.go     Watcher: follows CURRENT, loads and swaps; heartbeats.go protects used versions
-//	version.go, choice.go   Version: a model, its attachment and calibration; errors about a choice
-//	output.go, explain.go   representations and abstention; explanations
-//	arrivals.go             rows of arrivals and notes of one version
-//	forget.go               rows of arrivals that are forgotten, removed from all versions
 //
 // Package script has every change of a version's state, each one script; package keyspace the names of keys.
 package serving

@@ -16,6 +16,10 @@ import (
 	"rivulet/serving/script"
 )
 
+// fieldOtherData is the field of a marker that says that consumers may take the version although it was made of other
+// data than the one that they serve.
+const fieldOtherData = "other_data"
+
 // OtherDataError means that a version was made of other data than the one that serves. It is not made CURRENT, and a
 // consumer does not take it, unless the operator says that this is meant.
 type OtherDataError struct {

@@ -90,7 +90,7 @@ func (s *server) pastTheGate(t *testing.T, p *Publisher, b *artifact.Bundle) {
 		err = p.write(t.Context(), b, files, PublishOptions{})
 	}
 	if err == nil {
-		err = p.point(t.Context(), b.Manifest.Version, "v1", false)
+		err = p.move(t.Context(), b.Manifest.Version, "v1")
 	}
 	expect.OK(t, err)
 }

@@ -29,7 +29,6 @@ type VersionInfo struct {
 	Serial     int64
 	Content    string // SHA-256 of its files, hex; "" while it is deleted
 	Current    bool   // CURRENT names it
-	Candidate  bool   // CANDIDATE names it
 	Rows       int    // rows of M
 	Synthetic  int    // N'
 	FileBytes  int64  // size of the files except M
@@ -37,22 +36,9 @@ type VersionInfo struct {
 	Begun      time.Time // all by Redis' clock; zero if it has not happened
 	Published  time.Time
 	LastServed time.Time // when it last became CURRENT, or stopped being it
-	Aborted    time.Time // when it was given up as a candidate
 
 	id   string
 	meta keyspace.Meta
-}
-
-// lastUse returns the time by which versions are ordered for rolling back: nobody rolls back to a candidate that was
-// given up and never served.
-func (v *VersionInfo) lastUse() time.Time {
-	if v.LastServed.IsZero() && !v.Aborted.IsZero() {
-		return time.Time{}
-	}
-	if v.LastServed.After(v.Published) {
-		return v.LastServed
-	}
-	return v.Published
 }
 
 // Versions lists the versions in Redis, oldest first. Only holders with a live heartbeat are listed.
@@ -67,10 +53,6 @@ func (p *Publisher) Versions(ctx context.Context) ([]VersionInfo, error) {
 
 func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err error) {
 	current, err := p.Current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	candidates, err := p.Candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +72,7 @@ func (p *Publisher) versions(ctx context.Context) (infos []VersionInfo, err erro
 		if info == nil {
 			continue // removed since
 		}
-		info.Current, info.Candidate = name == current, slices.ContainsFunc(candidates,
-			func(c Candidate) bool { return c.Version == name })
-		info.Holders = holders[name]
+		info.Current, info.Holders = name == current, holders[name]
 		infos = append(infos, *info)
 	}
 	return p.appendDeleting(ctx, infos)
@@ -138,7 +118,6 @@ func (p *Publisher) version(ctx context.Context, name string) (*VersionInfo, err
 		info := newInfo(name, at.state, found)
 		info.Begun, info.Published, info.LastServed = millis(f["begun_ms"]), millis(f["published_ms"]),
 			millis(f["current_ms"])
-		info.Aborted = millis(f["aborted_ms"])
 		return &info, nil
 	}
 	return nil, nil

@@ -77,10 +77,8 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	for _, model := range v.Models() {
-		if err := try(model, b, sample); err != nil {
-			return nil, nil, nil, refusal{err}
-		}
+	if err := try(v, b, sample); err != nil {
+		return nil, nil, nil, refusal{err}
 	}
 	if err := l.openArrivals(ctx, v, p); err != nil {
 		return nil, nil, nil, err
@@ -121,7 +119,7 @@ func (l *loader) whole(ctx context.Context, inRedis *mapping.Redis, alive func()
 	}
 	m, err := inRedis.Load(ctx, l.cacheBytes, alive)
 	if errors.Is(err, mapping.ErrDamaged) {
-		return nil, refuse("%w: publish the artifact again to mend it", err)
+		return nil, refuse("%w: publish the artifact again", err)
 	}
 	return m, err
 }

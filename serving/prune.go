@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
@@ -14,14 +14,15 @@ import (
 	"rivulet/serving/script"
 )
 
-// ErrInUse means that a version cannot be removed because CURRENT, CANDIDATE or a live heartbeat names it.
+// ErrInUse means that a version cannot be removed because CURRENT or a live heartbeat names it.
 var ErrInUse = errors.New("the version is in use")
 
 // Prune removes old versions that nobody uses, and returns their names. It removes:
 //
 //   - data of earlier removals that were interrupted;
-//   - complete versions, except CURRENT, CANDIDATE, versions with a live heartbeat, and, of the rest, the keep ones
-//     that were CURRENT, or were published, last; candidates that were given up come last;
+//   - complete versions, except CURRENT, versions with a live heartbeat, versions that were published less than a day
+//     ago and have never been CURRENT, which somebody may be about to try, and, of the rest, the keep ones that were
+//     CURRENT last;
 //   - versions that were not published completely, are older than CURRENT, and that nobody is writing.
 //
 // If CURRENT is not set, or names a version that is not complete, only data of earlier removals are removed.
@@ -33,7 +34,11 @@ func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err 
 	if err != nil {
 		return removed, err
 	}
-	for _, v := range obsolete(infos, keep) {
+	now, err := p.client.Time(ctx).Result()
+	if err != nil {
+		return removed, fmt.Errorf("asking Redis for the time: %w", err)
+	}
+	for _, v := range obsolete(infos, keep, now) {
 		switch err := p.remove(ctx, v); {
 		case errors.Is(err, ErrInUse):
 		case err != nil:
@@ -42,11 +47,14 @@ func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err 
 			removed = append(removed, v.Version)
 		}
 	}
-	return removed, p.trimHistory(ctx)
+	return removed, nil
 }
 
+// untriedFor is how long a version that has never been CURRENT stays although nobody serves it.
+const untriedFor = 24 * time.Hour
+
 // obsolete returns the versions that may be removed unless somebody uses them.
-func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
+func obsolete(infos []VersionInfo, keep int, now time.Time) (old []VersionInfo) {
 	at := slices.IndexFunc(infos, func(v VersionInfo) bool { return v.Current && v.State == Complete })
 	if at < 0 {
 		return nil
@@ -55,7 +63,8 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 	var complete []VersionInfo
 	for _, v := range infos {
 		switch {
-		case v.Current || v.Candidate:
+		case v.Current:
+		case v.State == Complete && v.LastServed.IsZero() && now.Sub(v.Published) < untriedFor:
 		case v.State == Complete:
 			complete = append(complete, v)
 		case v.State == Writing && v.Serial < current.Serial:
@@ -63,7 +72,7 @@ func obsolete(infos []VersionInfo, keep int) (old []VersionInfo) {
 		}
 	}
 	slices.SortFunc(complete, func(a, b VersionInfo) int {
-		return cmp.Or(b.lastUse().Compare(a.lastUse()), cmp.Compare(b.Serial, a.Serial))
+		return cmp.Or(b.LastServed.Compare(a.LastServed), cmp.Compare(b.Serial, a.Serial))
 	})
 	return append(old, complete[min(max(0, keep), len(complete)):]...)
 }
@@ -76,13 +85,13 @@ func (p *Publisher) remove(ctx context.Context, v VersionInfo) error {
 	}
 	field := keyspace.Pending(v.Version, v.Serial)
 	answer, err := script.Retire.Run(ctx, p.client,
-		[]string{state, p.keys.Current, p.keys.Holders, p.keys.Deleting, p.keys.Versions,
-			p.keys.Candidate}, v.Version, v.id, field).StringSlice()
+		[]string{state, p.keys.Current, p.keys.Holders, p.keys.Deleting, p.keys.Versions}, v.Version, v.id,
+		field).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("removing version %s: %w", v.Version, err)
-	case answer[0] == "current" || answer[0] == "candidate":
-		return fmt.Errorf("removing version %s: %w: it is %s", v.Version, ErrInUse, strings.ToUpper(answer[0]))
+	case answer[0] == "current":
+		return fmt.Errorf("removing version %s: %w: it is CURRENT", v.Version, ErrInUse)
 	case answer[0] == "held":
 		_, by := keyspace.SplitHolder(answer[1])
 		return fmt.Errorf("removing version %s: %w by %s", v.Version, ErrInUse, by)

@@ -75,6 +75,31 @@ func TestPublishKeepsWhatWasServedLast(t *testing.T) {
 	})
 }
 
+// A version that was published beside CURRENT, and has not been CURRENT, stays for a day although nobody serves it. It
+// does not count among those that are kept for rolling back, and an older one goes before these.
+func TestPruneSparesAVersionThatIsNewAndUntried(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		p := s.publisher(t)
+		s.publish(t, bundle(t, 1, "v1"))
+		s.publish(t, bundle(t, 2, "v2"))
+		expect.OK(t, p.Publish(t.Context(), bundle(t, 3, "v3"), PublishOptions{Inactive: true}))
+		s.mustCurrent(t, "v2")
+		if removed, err := p.Prune(t.Context(), 1); err != nil || len(removed) > 0 {
+			t.Errorf("removed %q (%v), want none: v1 is kept, and v3 is new", removed, err)
+		}
+		now, err := s.client.Time(t.Context()).Result()
+		expect.OK(t, err)
+		yesterday := now.Add(-untriedFor).UnixMilli()
+		expect.OK(t, s.client.HSet(t.Context(), keysOf(s.prefix).Complete("v3"), "published_ms", yesterday).Err())
+		if removed, err := p.Prune(t.Context(), 1); err != nil || !slices.Equal(removed, []string{"v3"}) {
+			t.Errorf("removed %q (%v), want v3, which is a day old", removed, err)
+		}
+		if removed, err := p.Prune(t.Context(), 0); err != nil || !slices.Equal(removed, []string{"v1"}) {
+			t.Errorf("removed %q (%v), want v1: it was CURRENT", removed, err)
+		}
+	})
+}
+
 func TestPruneWithoutCurrent(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		s.publish(t, bundle(t, 1, "v1"))

@@ -59,7 +59,7 @@ func unsealed(buckets map[string]string, pages int) map[string]string {
 }
 
 // An M in parts is published as one in memory, to the byte but for the seals: a broken-off publication goes on, nothing
-// of it is served before its marker is there, and a bucket that was lost is mended.
+// of it is served before its marker is there, and a bucket that was lost is there when it is published again.
 func TestPublishParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of writing 267,000 rows")
@@ -104,7 +104,7 @@ func TestPublishParts(t *testing.T) {
 		break
 	}
 	if err := s.publisher(t).Publish(t.Context(), parts, PublishOptions{}); err != nil {
-		t.Fatalf("mending: %v", err)
+		t.Fatalf("publishing it again: %v", err)
 	}
 	s.clear(t)
 	s.publish(t, inMemory)

@@ -13,7 +13,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/mapping"
-	"rivulet/serving/candidate"
 	"rivulet/serving/keyspace"
 	"rivulet/serving/script"
 )
@@ -49,8 +48,8 @@ type PublishOptions struct {
 	OtherData bool
 	// Sign signs the manifest; nil: nobody does.
 	Sign ed25519.PrivateKey
-	// Candidate makes the version a candidate in place of CURRENT, for consumers to try; old versions stay.
-	Candidate bool
+	// Inactive leaves CURRENT as it is, so that consumers which are pinned to the version can try it; old versions stay.
+	Inactive bool
 	// Keep is the number of older versions that stay for rolling back, the most recent CURRENT ones; 0 means one, below 0
 	// all of them.
 	Keep int
@@ -86,9 +85,9 @@ var ErrIncomplete = errors.New("the version has no complete marker")
 
 // Publish writes a sealed artifact under its version: rows of M first, then the other files, then the marker. It sets
 // CURRENT if that still names the expected version, and removes old versions that nobody uses. An interrupted
-// publication is continued by the next call with the same artifact; a version that is complete is compared with the
-// artifact, mended if Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one has
-// its name. Publish returns an [*OtherDataError] if the artifact was made of other data than the version that serves,
+// publication is continued by the next call with the same artifact; a version that is complete is written again as a
+// whole, in case Redis lost or damaged parts of it, and made CURRENT. An artifact is refused if another one has its
+// name. Publish returns an [*OtherDataError] if the artifact was made of other data than the version that serves,
 // an [ErrNotFinite] if its predictions are not finite, a [*ConflictError] if somebody else moved CURRENT, and
 // [mapping.ErrEvicts] if Redis would evict the version when its memory is full.
 func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
@@ -101,11 +100,6 @@ func (p *Publisher) Publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOptions) error {
 	if b.Mapping == nil && b.Parts == nil {
 		return errors.New("the artifact has no mapping M")
-	}
-	if o.Candidate {
-		if err := b.Manifest.Task.Require("the trial of a candidate"); err != nil {
-			return err
-		}
 	}
 	files, err := artifact.EncodeServing(b)
 	if err != nil {
@@ -134,12 +128,14 @@ func (p *Publisher) publish(ctx context.Context, b *artifact.Bundle, o PublishOp
 			return err
 		}
 	}
-	if err := p.point(ctx, b.Manifest.Version, expected, o.Candidate); err != nil {
-		return err
+	if !o.Inactive {
+		if err := p.move(ctx, b.Manifest.Version, expected); err != nil {
+			return err
+		}
 	}
-	// CURRENT or CANDIDATE names the version by now. If this fails the heartbeat lapses by itself.
+	// CURRENT names the version by now, or it is too young to be removed. If this fails the heartbeat lapses by itself.
 	_ = p.client.ZRem(ctx, p.keys.Holders, keyspace.Holder(b.Manifest.Version, publisherName)).Err()
-	if o.Keep < 0 || o.Candidate {
+	if o.Keep < 0 || o.Inactive {
 		return nil
 	}
 	if _, err := p.Prune(ctx, max(1, o.Keep)); err != nil {
@@ -204,7 +200,7 @@ func (p *Publisher) SetCurrent(ctx context.Context, version string, otherData bo
 	if err != nil {
 		return err
 	}
-	return p.move(ctx, version, found, "", byHand(candidate.ActionActivate, version, found))
+	return p.move(ctx, version, found)
 }
 
 // Activate makes a complete version CURRENT if that names the expected version, "" for none. It returns the errors of
@@ -217,37 +213,22 @@ func (p *Publisher) Activate(ctx context.Context, version, expected string) erro
 	if err := p.admitStored(ctx, version, expected); err != nil && !mapping.Refused(err) {
 		return err
 	}
-	return p.move(ctx, version, expected, "", byHand(candidate.ActionActivate, version, expected))
+	return p.move(ctx, version, expected)
 }
 
-func byHand(action, version, before string) candidate.Decision {
-	return candidate.Decision{Action: action, Version: version, Before: before, By: candidate.ByHand}
-}
-
-// point points CURRENT or CANDIDATE at a version that has been written.
-func (p *Publisher) point(ctx context.Context, version, expected string, beside bool) error {
-	if beside {
-		return p.setCandidate(ctx, version)
-	}
-	return p.move(ctx, version, expected, "", byHand(candidate.ActionPublish, version, expected))
-}
-
-// move makes a version CURRENT if that names the expected one and, unless tried is "", CANDIDATE has that line of it.
-func (p *Publisher) move(ctx context.Context, version, expected, tried string, d candidate.Decision) error {
+// move makes a version CURRENT if that names the expected one.
+func (p *Publisher) move(ctx context.Context, version, expected string) error {
 	before := version
 	if expected != "" {
 		before = expected
 	}
 	answer, err := script.MoveCurrent.Run(ctx, p.client,
-		[]string{p.keys.Current, p.keys.Complete(version), p.keys.Complete(before), p.keys.Candidate, p.keys.History},
-		version, expected, tried, d.Action, d.Text()).StringSlice()
+		[]string{p.keys.Current, p.keys.Complete(version), p.keys.Complete(before)}, version, expected).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("setting %s: %w", p.keys.Current, err)
 	case answer[0] == "incomplete":
 		return fmt.Errorf("setting CURRENT to %q: %w", version, ErrIncomplete)
-	case answer[0] == "candidate":
-		return fmt.Errorf("setting CURRENT to %q: %w of this name any more", version, ErrNoCandidate)
 	case answer[0] == "conflict":
 		return &ConflictError{Version: version, Expected: expected, Found: answer[1]}
 	}
@@ -262,7 +243,8 @@ type publishRun struct {
 	progress int // buckets written
 }
 
-// write writes a version up to its marker and continues where an earlier call stopped.
+// write writes a version up to its marker, and continues where an earlier call stopped. Two publishers of the same
+// artifact write the same bytes to the same keys.
 func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[string][]byte,
 	o PublishOptions) (err error) {
 	w := &publishRun{Publisher: p, version: b.Manifest.Version}
@@ -271,24 +253,10 @@ func (p *Publisher) write(ctx context.Context, b *artifact.Bundle, files map[str
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	complete, err := w.begin(ctx, b, rows.Layout(), files)
-	if err != nil {
+	if err := w.begin(ctx, b, rows.Layout(), files); err != nil {
 		return err
 	}
-	if complete {
-		return w.mend(ctx, rows, files, o.Progress)
-	}
-	if err := w.complete(ctx, rows, files, o.Progress); !errors.Is(err, errCompleted) {
-		return err
-	}
-	return nil
-}
-
-// complete writes all of a version. It returns [errCompleted] if another publisher of the same artifact was faster:
-// both write the same bytes to the same keys.
-func (w *publishRun) complete(ctx context.Context, rows *mapping.GroupedRows, files map[string][]byte,
-	told func(done, total int)) error {
-	if err := w.writeRows(ctx, rows, told); err != nil {
+	if err := w.writeRows(ctx, rows, o.Progress); err != nil {
 		return err
 	}
 	if err := w.writeFiles(ctx, files); err != nil {
@@ -302,40 +270,39 @@ func (w *publishRun) complete(ctx context.Context, rows *mapping.GroupedRows, fi
 	if err != nil {
 		return fmt.Errorf("writing the complete marker: %w", err)
 	}
-	return w.stillOurs(ctx, ok)
+	return there(ok)
 }
 
-// begin registers the publication or finds out where to continue, and reports whether the version is
-// complete already.
+// begin registers the publication, or finds out where to continue.
 func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping.Layout,
-	files map[string][]byte) (complete bool, err error) {
+	files map[string][]byte) (err error) {
 	described, content := keyspace.Describe(b, rows, files)
 	text, err := json.Marshal(described)
 	if err != nil {
-		return false, fmt.Errorf("encoding meta: %w", err)
+		return fmt.Errorf("encoding meta: %w", err)
 	}
 	answer, err := script.Begin.Run(ctx, w.client,
 		[]string{w.keys.Writing(w.version), w.keys.Complete(w.version), w.keys.LastSerial, w.keys.Holders,
 			w.keys.Versions},
 		w.version, content, text, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).StringSlice()
 	if err != nil {
-		return false, fmt.Errorf("registering it: %w", err)
+		return fmt.Errorf("registering it: %w", err)
 	}
 	if answer[0] == "other" {
-		return false, fmt.Errorf("the name is taken by other content (%s in Redis, %s in this artifact): remove that "+
+		return fmt.Errorf("the name is taken by other content (%s in Redis, %s in this artifact): remove that "+
 			"version or give this one another name",
 			answer[2], content)
 	}
 	if w.Publication, err = keyspace.Parse(answer[1], content, answer[2]); err != nil {
-		return false, fmt.Errorf("reading its meta in Redis: %w", err)
+		return fmt.Errorf("reading its meta in Redis: %w", err)
 	}
 	if err := w.Meta.CheckLayout(); err != nil {
-		return false, err
+		return err
 	}
 	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.Meta.Buckets {
-		return false, fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.Meta.Buckets)
+		return fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.Meta.Buckets)
 	}
-	return answer[0] == "complete", nil
+	return nil
 }
 
 func (w *publishRun) writeRows(ctx context.Context, m *mapping.GroupedRows, told func(done, total int)) error {
@@ -363,30 +330,20 @@ func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) er
 
 // advance stores the progress, and fails if the publication was removed.
 func (w *publishRun) advance(ctx context.Context, buckets int) error {
-	ok, err := script.Advance.Run(ctx, w.client, []string{w.keys.Writing(w.version), w.keys.Holders},
-		w.ID(), buckets, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
+	ok, err := script.Advance.Run(ctx, w.client,
+		[]string{w.keys.Writing(w.version), w.keys.Complete(w.version), w.keys.Holders}, w.ID(), buckets, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
 	if err != nil {
 		return fmt.Errorf("storing the progress: %w", err)
 	}
-	return w.stillOurs(ctx, ok)
+	return there(ok)
 }
 
-// errCompleted means that another publisher of the same artifact has completed the version meanwhile.
-var errCompleted = errors.New("another publisher has completed the version")
-
-// stillOurs returns why a publication is not being written any more: [errCompleted], or it was removed.
-func (w *publishRun) stillOurs(ctx context.Context, ok bool) error {
-	if ok {
-		return nil
+// there returns an error if a publication was removed.
+func there(ok bool) error {
+	if !ok {
+		return errors.New("it was removed while it was being written")
 	}
-	id, err := w.client.HGet(ctx, w.keys.Complete(w.version), mapping.MarkerField).Result()
-	switch {
-	case mapping.Failed(err):
-		return fmt.Errorf("reading %s: %w", w.keys.Complete(w.version), err)
-	case id == w.ID():
-		return errCompleted
-	}
-	return errors.New("it was removed while it was being written")
+	return nil
 }
 
 // verify counts the rows and bytes in Redis before the marker says that all are there: a restart may have cost Redis

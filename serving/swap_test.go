@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/artifact"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 )
 
@@ -41,6 +43,23 @@ func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (s *slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
+}
+
+// Two versions of the same M have it in memory once, while both are in use.
+func TestAnMThatStaysIsInMemoryOnce(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		w, _ := newWatcherOf(t, s.client, s.prefix, "consumer", 1<<20)
+		var tables []*attach.PackedRows
+		for _, b := range []*artifact.Bundle{bundle(t, 1, "v1"), bundle(t, 1, "v2"), bundle(t, 2, "v3")} {
+			s.publish(t, b)
+			mustServe(t, w, b.Manifest.Version)
+			tables = append(tables, w.Current().Numbers(b.Mapping.IDs[:1], make([]uint32, 1)))
+		}
+		if tables[0] == nil || tables[0] != tables[1] || tables[1] == tables[2] {
+			t.Errorf("the tables of v1, v2 and v3 are %p, %p and %p: want the first two to be one", tables[0], tables[1],
+				tables[2])
+		}
+	})
 }
 
 // However long a version takes to load, batches are answered by the previous one. A batch that is under way when the

@@ -29,8 +29,6 @@ const Auto = "auto"
 type Options struct {
 	// Model is the name of one of the artifact's models; "" is the artifact's default.
 	Model string
-	// Models are names of models that each answer every arrival, in place of Model; nil: Model alone does.
-	Models []string
 	// Attachment is "frozen" or "joint"; "" or "auto" is the one for which the model's tables and M were made.
 	Attachment string
 	// Calibration is "none", or the propagation after the model, "lp", "ep" or "le"; "" or "auto" is the choice of
@@ -69,7 +67,6 @@ type Version struct {
 	bins           *graph.Bins      // of edges by weight or direction; nil: they have neither
 	plane          *artifact.Map    // nil: the artifact has none
 	candidates     *retrieval.Index // nil: the task is another one than links
-	others         []*Version       // further models, see Models
 	growthParts
 }
 
@@ -81,18 +78,6 @@ func (v *Version) Manifest() *artifact.Manifest { return &v.manifest }
 
 // Model returns the name of the model that is served.
 func (v *Version) Model() string { return v.model.Name }
-
-// Models returns the versions that each answer every arrival, one of each of [Options.Models], v first. They differ in
-// their models alone.
-func (v *Version) Models() []*Version { return append([]*Version{v}, v.others...) }
-
-func (v *Version) modelNames() string {
-	name := v.Model()
-	for _, other := range v.others {
-		name += "," + other.Model()
-	}
-	return name
-}
 
 // Attachment returns "frozen" or "joint".
 func (v *Version) Attachment() string { return v.attachment }
@@ -193,35 +178,7 @@ func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) 
 // keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error about
 // an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (v *Version, warnings []string, err error) {
-	names := o.Models
-	if len(names) == 0 {
-		names = []string{o.Model}
-	}
-	for _, o.Model = range names {
-		model, more, err := newModel(b, rows, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		switch warnings = append(warnings, more...); {
-		case v == nil:
-			v = model
-		case model.attachment != v.attachment:
-			return nil, nil, OptionAttachment.because(fmt.Errorf("serving artifact %s: attachment of model %s is %s, and of "+
-				"model %s %s: models that answer the same arrivals must be attached alike", v.ID(), v.Model(), v.attachment,
-				model.Model(), model.attachment))
-		default:
-			v.others = append(v.others, model)
-		}
-	}
-	if err := OptionGrowth.because(v.prepareGrowth(b, o.Growth)); err != nil {
-		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.Model(), err)
-	}
-	return v, warnings, nil
-}
-
-// newModel makes a version in which one model answers.
-func newModel(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []string, error) {
-	v := &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map, bins: b.Bins}
+	v = &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map, bins: b.Bins}
 	if b.Schema != nil {
 		v.names = b.Schema.Names()
 	}
@@ -242,10 +199,12 @@ func newModel(b *artifact.Bundle, rows mapping.Lookup, o Options) (*Version, []s
 	if err == nil {
 		err = OptionExplain.because(v.prepareExplain(o.Explain))
 	}
+	if err == nil {
+		err = OptionGrowth.because(v.prepareGrowth(b, o.Growth))
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("serving artifact %s: model %s: %w", v.ID(), v.model.Name, err)
 	}
-	var warnings []string
 	if v.attachment != v.model.Attachment {
 		warnings = append(warnings, fmt.Sprintf("model %s and M were made for %s attachment and are served %s",
 			v.model.Name, v.model.Attachment, v.attachment))

@@ -45,12 +45,6 @@ type WatcherOptions struct {
 	LookupTimeout time.Duration
 	// Guard guards all lookups of rows that are not in memory; nil: they are only passed on.
 	Guard *mapping.Guard
-	// Rollback is the share of dead letters among the first arrivals of a new version from which on the watcher goes
-	// back to the version before ([Watcher.Delivered]); 0: it never does.
-	Rollback float64
-	// Candidates is how many of the versions that CANDIDATE names are loaded beside the one that serves
-	// ([Watcher.Candidates]). Each takes the memory of another version: its S and tables, and up to CacheBytes for rows.
-	Candidates int
 	// Serve chooses among the models and settings of an artifact.
 	Serve Options
 	// Clock has no default.
@@ -71,17 +65,12 @@ type Watcher struct {
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
 	held    heartbeats
 	serving string // id of the marker of the version that is served
-	tried   string // the version that was taken last, as refused names it
-	trial   trial
-	refused string // the last version that was refused, with its marker's id and the time at which it was mended
+	refused string // the last version that was refused, with its marker's id and the time of its publication
 	reason  error  // why it was refused
 	trouble string // the problem that was logged last, "" if all is well
 	warned  string // the last warning about eviction, "" if there is none
 	silent  bool   // heartbeats are not taken
 	denied  int    // polls one after another that Redis refused
-
-	candidates      atomic.Pointer[[]*Trial]
-	candidateStates map[string]*candidateState // by version
 }
 
 // NewWatcher checks the options. It does not connect to Redis yet, and the caller still owns the client.
@@ -109,8 +98,7 @@ func NewWatcher(client mapping.Client, o WatcherOptions) (*Watcher, error) {
 		o: o,
 		loader: loader{client: client, keys: k, options: o.Serve, cacheBytes: o.CacheBytes,
 			guard: o.Guard, limit: o.LookupTimeout, log: o.Log},
-		candidateStates: map[string]*candidateState{},
-		held:            heartbeats{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
+		held: heartbeats{client: client, keys: k, by: o.Consumer, holdFor: o.HoldFor},
 	}, nil
 }
 
@@ -182,16 +170,11 @@ func (w *Watcher) leave(ctx context.Context) {
 func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := mapping.Misdirected(w.loader.client, w.follow(ctx))
-	if w.o.Candidates > 0 && err == nil {
-		w.followCandidates(ctx)
-	}
-	return err
+	return mapping.Misdirected(w.loader.client, w.follow(ctx))
 }
 
 // follow reads CURRENT and takes the version that it names.
 func (w *Watcher) follow(ctx context.Context) error {
-	w.settleTrial()
 	name := w.o.Version
 	var err error
 	if name == "" {
@@ -217,7 +200,7 @@ func (w *Watcher) follow(ctx context.Context) error {
 		w.refused = ""
 		return nil
 	}
-	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.Complete(name), fieldMended, fieldOtherData,
+	marks, err := w.loader.client.HMGet(ctx, w.loader.keys.Complete(name), "published_ms", fieldOtherData,
 		script.FieldSignature).Result()
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", w.loader.keys.Complete(name), err)
@@ -253,9 +236,7 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	var sample *artifact.Mapping
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
-	if c := w.trialOf(name); c != nil && c.id == id {
-		v, otherData, err = c.Version, true, nil // it was promoted: it is loaded, and has passed the gate
-	} else if id != "" {
+	if id != "" {
 		if err := w.checkEviction(ctx); err != nil {
 			return err
 		}
@@ -278,12 +259,8 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	}
 	w.refused = ""
 	w.held.add(v)
-	before := w.current.Swap(v)
-	if before != nil && w.o.Rollback > 0 {
-		w.trial.begin(before, w.serving, tried, name+" "+id)
-	}
-	w.serving, w.tried = id, tried
-	w.logTaken(v, before, warnings)
+	w.serving = id
+	w.logTaken(v, w.current.Swap(v), warnings)
 	return nil
 }
 
@@ -300,20 +277,15 @@ func (w *Watcher) checkEviction(ctx context.Context) error {
 	return err
 }
 
-// warnOf logs the warnings with which a version was loaded.
-func (w *Watcher) warnOf(v *Version, warnings []string) {
+func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 	for _, text := range warnings {
 		w.o.Log.Warn("serving an artifact in a way for which it was not made", "version", v.ID(), "reason", text)
 	}
-}
-
-func (w *Watcher) logTaken(v, before *Version, warnings []string) {
-	w.warnOf(v, warnings)
 	previous := ""
 	if before != nil {
 		previous = before.ID()
 	}
-	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.modelNames(), "attachment",
+	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.Model(), "attachment",
 		v.Attachment(),
 		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows,
 		"features", v.Features(), "classes", len(v.Classes()), "fingerprint", v.manifest.Data.Fingerprint)

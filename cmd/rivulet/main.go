@@ -15,6 +15,6 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
 		explainCommand(), inspectCommand(),
-		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand(), compareCommand())
+		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
 	return cmd
 }

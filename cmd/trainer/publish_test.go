@@ -1,19 +1,15 @@
 package main
 
 import (
-	"context"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 
@@ -67,27 +63,6 @@ func TestActivateListsWhatIsThere(t *testing.T) {
 	}
 }
 
-// undecided has decide look at a comparison again and again, which does not change: it prints one line.
-func undecided(t *testing.T, server *miniredis.Miniredis, version string) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	looks := server.CommandCount() + 100
-	go func() {
-		for server.CommandCount() < looks && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	}()
-	cmd := root()
-	cmd.SetContext(ctx)
-	out, err := harness.Execute(cmd, "decide", "--every", "1ms", "--redis.url=redis://"+server.Addr())
-	if want := version + " is not decided yet: 0 of at least 1000 arrivals are compared\n"; out != want ||
-		!errors.Is(err, context.Canceled) {
-		t.Errorf("%v, decide --every printed %q, want %q once", err, out, want)
-	}
-}
-
 // signingKey is a file with a key that signs.
 func signingKey(t *testing.T) string {
 	t.Helper()
@@ -100,8 +75,8 @@ func signingKey(t *testing.T) string {
 	return file
 }
 
-// A candidate's life by hand: published beside CURRENT, given up, published again, promoted; history tells it.
-func TestCandidateByHand(t *testing.T) {
+// A version is published beside CURRENT, survives pruning, is activated, and the one before it is activated again.
+func TestPublishWithoutActivating(t *testing.T) {
 	server := miniredis.RunT(t)
 	at := "--redis.url=redis://" + server.Addr()
 	run := func(want string, args ...string) {
@@ -121,32 +96,28 @@ func TestCandidateByHand(t *testing.T) {
 		dirs, versions = append(dirs, filepath.Join(t.TempDir(), "artifact")), append(versions, b.Manifest.Version)
 		expect.OK(t, artifact.Write(dirs[seed], b))
 	}
-	run("nothing serves", "publish", "--artifact", dirs[0], "--candidate")
 	run("is CURRENT", "publish", "--artifact", "file://"+dirs[0])
 	web := httptest.NewServer(http.FileServer(http.Dir("/")))
 	defer web.Close()
 	run("manifest.json: the server answers 404", "publish", "--artifact", web.URL+dirs[1]+"/none")
-	run("there is no candidate: trainer publish --candidate", "promote")
-	run("--keep is given with --candidate", "publish", "--artifact", dirs[1], "--candidate", "--keep", "3")
+	run("--keep is given with --activate=false", "publish", "--artifact", dirs[1], "--activate=false", "--keep", "3")
 	key := signingKey(t)
 	run("--sign "+key+".none: open", "publish", "--artifact", dirs[1], "--sign", key+".none")
-	run(versions[1]+" is CANDIDATE under prefix rivulet", "publish", "--artifact", web.URL+dirs[1], "--candidate",
-		"--sign", key)
+	run(versions[1]+" is published, and CURRENT stays as it is, under prefix rivulet", "publish", "--artifact",
+		web.URL+dirs[1], "--activate=false", "--sign", key)
 	if got := server.HGet("{rivulet}:"+versions[1]+":complete", "signature"); len(got) != ed25519.SignatureSize {
 		t.Errorf("the signature in Redis is %q", got)
 	}
-	run("is in Redis as in the artifact", "verify", "--artifact", web.URL+dirs[1])
-	run(`"candidate":true`, "versions", "--json")
-	run("candidate  ", "versions")
-	run(versions[1]+" is no candidate any more, "+versions[0]+" stays CURRENT", "abort", "--reason", "by mistake")
-	run(versions[1]+" is CANDIDATE", "publish", "--artifact", dirs[1], "--candidate")
-	undecided(t, server, versions[1])
-	run(versions[1]+" is CURRENT\n", "promote")
-	out, err := harness.Execute(root(), "history", at)
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil || len(lines) != 6 ||
-		!strings.Contains(lines[3], "abort") || !strings.HasSuffix(lines[3], "by mistake") ||
-		!strings.Contains(lines[5], "promote") || !strings.Contains(lines[5], versions[0]) ||
-		!slices.Contains(strings.Fields(lines[5]), "-") || strings.Contains(lines[5], "%") {
-		t.Errorf("%v, history:\n%s", err, out)
+	current := func(want string) {
+		t.Helper()
+		if got, err := server.Get("{rivulet}:current"); got != want || err != nil {
+			t.Errorf("CURRENT is %q (%v), want %q", got, err, want)
+		}
 	}
+	current(versions[0])
+	run("", "prune", "--keep", "0")
+	run(versions[1]+" is CURRENT\n", "activate", versions[1])
+	current(versions[1])
+	run(versions[0]+" is CURRENT\n", "activate", versions[0])
+	current(versions[0])
 }

@@ -51,14 +51,13 @@ func (f *List) After(id string, i int) bool {
 	return there && at.last > i
 }
 
-// AppendTombstones appends a tombstone for each record. withdrawn says which arrivals have no prediction; the others
-// have one of each of the models.
-func (f *List) AppendTombstones(dst []event.Tombstone, withdrawn []bool, models int) []event.Tombstone {
+// AppendTombstones appends a tombstone for each record. withdrawn says which arrivals have no prediction.
+func (f *List) AppendTombstones(dst []event.Tombstone, withdrawn []bool) []event.Tombstone {
 	for _, r := range f.all {
 		t := event.Tombstone{Key: r.key}
 		for _, gone := range withdrawn[:r.before] {
 			if !gone {
-				t.Before += models
+				t.Before++
 			}
 		}
 		if t.Key == nil {

@@ -58,9 +58,7 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 		case table.ID, table.NodeID:
 			w.id(f.Name, *f.String(base))
 		case table.Text:
-			if s := *f.String(base); f.NoAvro && f.InHeader {
-				continue
-			} else if f.NoAvro {
+			if s := *f.String(base); f.NoAvro {
 				w.absent(f, len(s))
 			} else if s == "" {
 				w.Buf = append(w.Buf, 0)

@@ -80,7 +80,6 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 	{Name: "labels", Number: 23, Kind: table.List, NoAvro: true, Message: scoreTable},
 	{Name: "links", Number: 24, Kind: table.List, NoAvro: true, Message: linkTable},
 	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required},
-	{Name: "model", Number: 25, Kind: table.Text, NoAvro: true, InHeader: true},
 	{Name: "batch", Number: 11, Kind: table.Text},
 	{Name: "known_neighbours", Go: "Known", Number: 12, Kind: table.Count, Presence: table.Required},
 	{Name: "arrival_neighbours", Go: "Arrivals", Number: 20, Kind: table.Count},

@@ -80,8 +80,6 @@ type Field struct {
 	// NoAvro says that .avsc has no such field, as records without a schema of their own could not be read with it. A
 	// schema of a registry may have it.
 	NoAvro bool
-	// InHeader says that a header of the record has the field, too, so that Avro leaves it out.
-	InHeader bool
 	// Hint is appended to an error about a value of the wrong type.
 	Hint string
 

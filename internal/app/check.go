@@ -24,28 +24,9 @@ import (
 // checkTimeout is the limit of each step of a check.
 const checkTimeout = 5 * time.Second
 
-// Check tries all connections that a consumer with these settings needs, for one of its pipelines after the other, and
-// reports each result at once. It returns how many it made and how many failed; the error is about settings that cannot
-// be used at all.
+// Check tries all connections that a consumer with these settings needs, and reports each result at once. It returns
+// how many it made and how many failed; the error is about settings that cannot be used at all.
 func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
-	pipelines, err := config.Pipelines(cfg)
-	for _, p := range pipelines {
-		if err != nil {
-			break
-		}
-		var m, f int
-		m, f, err = checkPipeline(ctx, p.Settings, func(r check.Result) {
-			if p.Name != "" {
-				r.What = "pipeline " + p.Name + ": " + r.What
-			}
-			report(r)
-		})
-		made, failed = made+m, failed+f
-	}
-	return made, failed, err
-}
-
-func checkPipeline(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
 	secure, who, err := security(cfg.Kafka.Brokers)
 	if err != nil {
 		return 0, 0, err
@@ -63,9 +44,6 @@ func checkPipeline(ctx context.Context, cfg config.Consumer, report func(check.R
 		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions,
 			cfg.Kafka.Topics.DeadLetters},
 		Timeout: checkTimeout}
-	if cfg.Candidate.Topic != "" {
-		k.Write = append(k.Write, cfg.Candidate.Topic)
-	}
 	if cfg.Labels.Topic != "" {
 		k.Read = append(k.Read, cfg.Labels.Topic)
 	}
@@ -202,7 +180,7 @@ func checkMemory(ctx context.Context, client mapping.Client) (string, error) {
 
 // loadOnce loads the version that CURRENT names as the consumer does, and drops it.
 func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
-	w, closeClient, err := follower(cfg, "", slog.New(slog.DiscardHandler))
+	w, closeClient, err := follower(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
 	}
@@ -311,26 +289,9 @@ func place(r *kafka.Record, forms *form.Reader, arrivals map[string]map[int]bool
 	}
 }
 
-// Lint tries all that a consumer's settings name and that needs no connection: the settings of its pipelines,
-// certificates, passwords, the mapping, the form of predictions, and an artifact that is pinned. It returns everything
-// that is wrong.
+// Lint tries all that a consumer's settings name and that needs no connection: certificates, passwords, the mapping,
+// the form of predictions, and an artifact that is pinned. It returns everything that is wrong.
 func Lint(cfg config.Consumer) (wrong []error) {
-	pipelines, err := config.Pipelines(cfg)
-	if err != nil {
-		return []error{err}
-	}
-	for _, p := range pipelines {
-		for _, err := range lintPipeline(p.Settings) {
-			if p.Name != "" {
-				err = fmt.Errorf("pipeline %s: %w", p.Name, err)
-			}
-			wrong = append(wrong, err)
-		}
-	}
-	return wrong
-}
-
-func lintPipeline(cfg config.Consumer) (wrong []error) {
 	try := func(err error) {
 		if err != nil {
 			wrong = append(wrong, err)

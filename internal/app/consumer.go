@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"rivulet/config"
 	"rivulet/consumer"
@@ -25,7 +21,6 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
-	"rivulet/serving"
 )
 
 // Insider is an observer that is also told of events inside [RunConsumer].
@@ -38,43 +33,25 @@ type Insider interface {
 	FollowsLabels()
 }
 
-// RunConsumer runs the service until ctx ends, then drains: the consumers of all pipelines first, whose batches still
-// need a version, then the services behind them. If one of several pipelines fails, all end. also, where not nil,
-// observes the same events as the metrics, and more if it is an [Insider]. It returns nil after a drain.
-// docs/operate.md explains the lines of the log.
+// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version, then
+// the services behind it. also, where not nil, observes the same events as the metrics, and more if it is an [Insider].
+// It returns nil after a drain. docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	b := build.Read()
 	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	logSettings(log, cfg)
-	settings, err := config.Pipelines(cfg)
-	if err != nil {
-		return err
-	}
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	of := make([]*pipeline, len(settings))
-	for k, s := range settings {
-		of[k] = &pipeline{cfg: s.Settings, name: s.Name, log: log, background: &services{}}
-		if s.Name != "" {
-			of[k].log = log.With("pipeline", s.Name)
-			logChanged(of[k].log, cfg, s.Settings)
-		}
-		of[k].journal = observe.NewJournal(of[k].log, nil)
-	}
+	s := &streamService{cfg: cfg, log: log, background: &services{}, journal: observe.NewJournal(log, nil)}
 	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
-	errs := runPipelines(ctx, running, cfg, of, log, also, cancel)
+	err := s.serve(ctx, running, also, cancel)
 	drained()
-	for k, p := range of {
-		if errors.Is(errs[k], consumer.ErrDrainTimeout) { // the rest only names the work that was cut off
-			errs[k] = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again",
-				consumer.ErrDrainTimeout, cfg.Shutdown.DrainTimeout)
-		}
-		if errs[k] != nil && p.name != "" {
-			errs[k] = fmt.Errorf("pipeline %s: %w", p.name, errs[k])
-		}
-		p.journal.Summary(errs[k])
+	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only names the work that was cut off
+		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again", consumer.ErrDrainTimeout,
+			cfg.Shutdown.DrainTimeout)
 	}
-	return errors.Join(errs...)
+	s.journal.Summary(err)
+	return err
 }
 
 // announceDrain logs when ctx ends, and why. The caller calls ended when the drain is over, or never began.
@@ -91,61 +68,9 @@ func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (
 	}
 }
 
-// runPipelines opens all pipelines, serves their metrics and health, and runs them until running ends. It returns the
-// error of each.
-func runPipelines(ctx, running context.Context, cfg config.Consumer, of []*pipeline, log *slog.Logger,
-	also consumer.Observer, cancel context.CancelCauseFunc) []error {
-	errs := make([]error, len(of))
-	shared := &services{}
-	failed := func(err error) []error {
-		if err != nil {
-			errs[0] = errors.Join(err, errs[0])
-		}
-		return errs
-	}
-	metrics, observers := observe.NewRegistry(), make([]*observe.Observer, len(of))
-	defer func() {
-		for _, p := range slices.Backward(of) {
-			p.close()
-		}
-	}()
-	for k, p := range of {
-		if errs[k] = p.open(ctx, metrics, also, cancel); errs[k] != nil || ctx.Err() != nil {
-			return errs
-		}
-		observers[k] = p.observer
-	}
-	defer shared.end()
-	if err := shared.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
-		return failed(err)
-	}
-	if cfg.HTTP.Listen != "" {
-		listener, err := observe.Listen(ctx, cfg.HTTP.Listen)
-		if err != nil {
-			return failed(err)
-		}
-		log.Info("listening for metrics and health", "address", listener.Addr().String())
-		shared.startVital(ctx, cancel, func(ctx context.Context) error {
-			return observe.Serve(ctx, listener, cfg.HTTP.Hosts, observers...)
-		})
-	}
-	var wait sync.WaitGroup
-	for k, p := range of {
-		wait.Go(func() {
-			if errs[k] = p.run(running); errs[k] != nil {
-				cancel(errs[k]) // nobody runs without the others
-			}
-		})
-	}
-	wait.Wait()
-	shared.end()
-	return failed(shared.failed)
-}
-
-// pipeline is one stream of arrivals, with the services that run beside it.
-type pipeline struct {
+// streamService is the stream of arrivals, with the services that run beside it.
+type streamService struct {
 	cfg        config.Consumer
-	name       string // "" if there is only one
 	log        *slog.Logger
 	journal    *observe.Journal
 	background *services
@@ -157,29 +82,54 @@ type pipeline struct {
 	consumer *consumer.Consumer
 }
 
+// serve opens the stream, serves its metrics and health, and runs it until running ends.
+func (s *streamService) serve(ctx, running context.Context, also consumer.Observer, cancel context.CancelCauseFunc) error {
+	defer s.close()
+	if err := s.open(ctx, also, cancel); err != nil || ctx.Err() != nil {
+		return err
+	}
+	doors := &services{}
+	defer doors.end()
+	if err := doors.startDebug(ctx, s.cfg.Debug, config.Shown(s.cfg), s.log); err != nil {
+		return err
+	}
+	if s.cfg.HTTP.Listen != "" {
+		listener, err := observe.Listen(ctx, s.cfg.HTTP.Listen)
+		if err != nil {
+			return err
+		}
+		s.log.Info("listening for metrics and health", "address", listener.Addr().String())
+		doors.startVital(ctx, cancel, func(ctx context.Context) error {
+			return observe.Serve(ctx, listener, s.cfg.HTTP.Hosts, s.observer)
+		})
+	}
+	err := s.run(running)
+	doors.end()
+	return errors.Join(doors.failed, err)
+}
+
 // close stops the services that open started.
-func (p *pipeline) close() {
-	p.background.end() // first: the watcher still releases its versions
-	for _, end := range slices.Backward(p.closers) {
+func (s *streamService) close() {
+	s.background.end() // first: the watcher still releases its versions
+	for _, end := range slices.Backward(s.closers) {
 		end()
 	}
 }
 
 // open loads the version that is served, and wires the path of a record and the services beside it. Where ctx ends
 // meanwhile it returns nil, and nothing can be run.
-func (p *pipeline) open(ctx context.Context, metrics *prometheus.Registry, also consumer.Observer,
-	cancel context.CancelCauseFunc) error {
-	cfg, log := p.cfg, p.log
-	from, end, err := servedVersions(ctx, cfg, consumerACL, log, p.background, cancel)
+func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel context.CancelCauseFunc) error {
+	cfg, log := s.cfg, s.log
+	from, end, err := servedVersions(ctx, cfg, consumerACL, log, s.background, cancel)
 	if err != nil {
 		return err
 	}
-	p.closers = append(p.closers, end)
+	s.closers = append(s.closers, end)
 	if ctx.Err() != nil {
 		return nil
 	}
 	watched := observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
-		Losses: from.losses, Rollbacks: from.rollbacks, Reference: from.reference, Pipeline: p.name, Registry: metrics}
+		Losses: from.losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -195,54 +145,38 @@ func (p *pipeline) open(ctx context.Context, metrics *prometheus.Registry, also 
 	if err != nil {
 		return err
 	}
-	p.closers = append(p.closers, closeStore)
+	s.closers = append(s.closers, closeStore)
 	w := wire{from, forms, known, store, out}
-	tried, endTrial, err := tryCandidates(cfg, w, log)
-	if err != nil {
-		return err
-	}
-	p.closers = append(p.closers, endTrial)
-	if tried != nil {
-		watched.Candidates = tried.Compared
-		p.background.start(ctx, tried.Run)
-	}
-	p.observer, p.framed = observe.New(watched), framed
+	s.observer, s.framed = observe.New(watched), framed
 	var following func()
 	if insider, ok := also.(Insider); ok {
-		insider.Inside(p.observer, from.name)
+		insider.Inside(s.observer, from.name)
 		following = insider.FollowsLabels
 	}
-	labelled := labelSink(p.observer)
-	p.told = both(both(p.observer, p.journal), also)
-	if tried != nil {
-		p.told, labelled = both(p.told, tried), comparedLabels{p.observer, tried}
-	}
-	if watcher, ok := from.source.(*serving.Watcher); ok {
-		p.told = both(p.told, trial{watcher: watcher})
-	}
-	c, client, err := newConsumer(cfg, w, log, p.told)
+	s.told = both(both(s.observer, s.journal), also)
+	c, client, err := newConsumer(cfg, w, log, s.told)
 	if err != nil {
 		return err
 	}
-	p.consumer, p.closers = c, append(p.closers, client.Close)
+	s.consumer, s.closers = c, append(s.closers, client.Close)
 	if cfg.Labels.Topic != "" {
-		p.background.startVital(ctx, cancel, func(ctx context.Context) error {
-			return followLabels(ctx, cfg, forms.OfLabels(), known, log, labelled, following)
+		s.background.startVital(ctx, cancel, func(ctx context.Context) error {
+			return followLabels(ctx, cfg, forms.OfLabels(), known, log, s.observer, following)
 		})
 	}
 	return nil
 }
 
 // run consumes until running ends, and then drains.
-func (p *pipeline) run(running context.Context) error {
-	err := resolveOutput(running, p.framed, retry.Patience{Observer: p.told, Logger: p.log})
+func (s *streamService) run(running context.Context) error {
+	err := resolveOutput(running, s.framed, retry.Patience{Observer: s.told, Logger: s.log})
 	if err == nil {
-		err = adviseKafka(p.consumer.Run(running), p.cfg.Kafka.Brokers)
+		err = adviseKafka(s.consumer.Run(running), s.cfg.Kafka.Brokers)
 	} else if running.Err() != nil { // a stop while the registry was away
 		err = nil
 	}
-	p.background.end()
-	return advised(errors.Join(err, p.background.failed), consumerACL)
+	s.background.end()
+	return advised(errors.Join(err, s.background.failed), consumerACL)
 }
 
 // wire is a consumer's input and output: versions, forms, registry.
@@ -297,12 +231,6 @@ func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
 		Limits: Limits(cfg.Limits), Output: output(cfg.Output), Forms: w.forms, Features: w.features,
 		Traced: cfg.Traces.Endpoint != "", IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
 		Forget: newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones, Observer: observer}
-	if len(cfg.Models) > 0 {
-		o.Models = models{}
-	}
-	if watcher, ok := w.versions.(versions).source.(*serving.Watcher); ok && cfg.Candidate.Mode == config.Canary {
-		o.Canary = consumer.Canary{Candidate: canary{watcher}, Share: int(math.Round(100 * cfg.Candidate.Percent))}
-	}
 	return o
 }
 

@@ -11,7 +11,6 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/observe"
-	"rivulet/internal/shadow"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -62,18 +61,6 @@ func takeLabel(rec kafka.Record, forms *form.Reader, to labelSink) {
 		return
 	}
 	to.Label(&l)
-}
-
-// comparedLabels passes labels on to a comparison, too.
-type comparedLabels struct {
-	labelSink
-	with *shadow.Shadow
-}
-
-// Label passes one on.
-func (c comparedLabels) Label(l *event.Label) {
-	c.labelSink.Label(l)
-	c.with.Label(l)
 }
 
 // labelRetries tells a labelSink of attempts that failed.

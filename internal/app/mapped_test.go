@@ -36,7 +36,7 @@ func TestPinnedArtifactsShareAFileOfM(t *testing.T) {
 	}
 	want, _ := rowsOf()
 	cfg.Cache.Directory = filepath.Join(t.TempDir(), "rows")
-	if wrong := lintPipeline(cfg); len(wrong) > 0 {
+	if wrong := Lint(cfg); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 	checkPinned(t.Context(), cfg)

@@ -17,7 +17,6 @@ import (
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving"
-	"rivulet/serving/script"
 )
 
 // source gives versions: a serving.Watcher or a serving.Pin.
@@ -31,17 +30,6 @@ func (v versions) Current() consumer.Version {
 		return current
 	}
 	return nil
-}
-
-// models has the models that the settings list.
-type models struct{}
-
-// Of implements [consumer.Models].
-func (models) Of(v consumer.Version) (all []consumer.Model) {
-	for _, model := range v.(*serving.Version).Models() {
-		all = append(all, consumer.Model{Version: model, Name: model.Model()})
-	}
-	return all
 }
 
 // name is the version that is served, "" before the first.
@@ -84,25 +72,6 @@ func (v versions) losses() mapping.LossStats {
 		return watcher.Losses()
 	}
 	return mapping.LossStats{}
-}
-
-// rollbacks counts the versions that the watcher has gone back from.
-func (v versions) rollbacks() uint64 {
-	if watcher, ok := v.source.(*serving.Watcher); ok {
-		return watcher.Rollbacks()
-	}
-	return 0
-}
-
-// trial tells a watcher how many arrivals a version has answered, and how many became dead letters.
-type trial struct {
-	consumer.NopObserver
-	watcher *serving.Watcher
-}
-
-// Batch is called for each delivered batch.
-func (t trial) Batch(s consumer.BatchStats) {
-	t.watcher.Delivered(s.Version, s.Records-s.Canary.Records, len(s.Delivered.DeadLetters)-s.Canary.DeadLetters)
 }
 
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
@@ -193,7 +162,7 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 		log.Info("serving a pinned artifact", "version", from.name(), "artifact", remote.Shown(cfg.Artifact))
 		return from, func() {}, nil
 	}
-	watcher, closeClient, err := follower(cfg, "", log, capabilities...)
+	watcher, closeClient, err := follower(cfg, log, capabilities...)
 	if err != nil {
 		return from, nil, err
 	}
@@ -228,7 +197,7 @@ func capabilities(cfg config.Consumer) (used []string) {
 // beside them.
 func choice(cfg config.Consumer, more ...string) (serving.Options, error) {
 	signers, err := signersOf(cfg.VerifyKey)
-	return serving.Options{Signers: signers, Model: cfg.Model, Models: cfg.Models, Attachment: cfg.Attachment,
+	return serving.Options{Signers: signers, Model: cfg.Model, Attachment: cfg.Attachment,
 			Calibration:    cfg.Calibration,
 			Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
 			Capabilities: append(more, capabilities(cfg)...),
@@ -264,9 +233,8 @@ func output(cfg config.Output) consumer.Output {
 		Representation: cfg.Representation, Explain: cfg.Explain, ExplainIDs: cfg.ExplainIDs}
 }
 
-// follower makes the watcher of a consumer, which follows CURRENT unless it is to serve another version.
-func follower(cfg config.Consumer, version string, log *slog.Logger,
-	capabilities ...string) (*serving.Watcher, func() error, error) {
+// follower makes the watcher of a consumer, which follows CURRENT unless the settings name a version.
+func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*serving.Watcher, func() error, error) {
 	serve, err := choice(cfg, capabilities...)
 	if err != nil {
 		return nil, nil, err
@@ -279,12 +247,9 @@ func follower(cfg config.Consumer, version string, log *slog.Logger,
 		OpenFor: cfg.Redis.Breaker.OpenFor,
 		Degrade: cfg.Redis.Outage == config.Degrade, Log: log})
 	w, err := serving.NewWatcher(client, serving.WatcherOptions{Prefix: cfg.Redis.Prefix, Consumer: instance(),
-		Version:  version,
+		Version:  cfg.Version,
 		Interval: cfg.Redis.PollInterval, HoldFor: cfg.Redis.HeartbeatTTL, CacheBytes: int64(cfg.Cache.Bytes),
-		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Rollback: cfg.Swap.Rollback,
-		// A canary is one candidate, shadows are as many as there may be.
-		Candidates: map[string]int{config.Canary: 1, config.Shadow: script.MostCandidates}[cfg.Candidate.Mode],
-		Serve:      serve, Clock: consumer.SystemClock{}, Log: log})
+		LookupTimeout: cfg.Redis.LookupTimeout, Guard: guard, Serve: serve, Clock: consumer.SystemClock{}, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)
 	}

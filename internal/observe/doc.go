@@ -7,34 +7,14 @@
 //	/healthz  200 while the consumer's loop moves, 503 with the reason when it has been silent for too long: restart it
 //	/readyz   200 when an artifact is loaded and the consumer group is joined, 503 with the reason before: wait
 //
-// Where one process follows several streams, their metrics have the label pipeline (not the metrics of Go, the process
-// and the build), and both paths name the stream that is not ready.
-//
 // `rivulet serve` uses it, too, without a group (Options.NoGroup), and adds the metrics of its requests to its registry
 // (docs/serve.md).
-//
-// The files:
-//
-//	observer.go                the consumer's events, passed on to the parts below
-//	metrics.go                 counters, gauges and histograms
-//	arrivals.go                counts that rows of arrivals and of M keep themselves
-//	window.go                  arrivals that wait for edges of their own
-//	lag.go                     how far the consumer is behind in each partition
-//	drift.go                   predictions and features of a window, compared with training's
-//	labels.go, recent.go       predictions beside labels that come later; the memory of what waits for its counterpart
-//	candidate.go               what a candidate answers beside the version that serves
-//	health.go                  whether the loop moves and the consumer takes part in its group
-//	serve.go                   the port of metrics and health
-//	logger.go, journal.go      the log, and its lines about batches and dead letters
 //
 // The metrics; _total are counters, _seconds histograms in seconds:
 //
 //	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and
 //	                                                     their bytes
 //	rivulet_predictions_total{class}                     predictions published
-//	rivulet_model_predictions_total{model}               the same by model, where several answer each arrival; every
-//	                                                     other figure of predictions is of the first model's
-//	rivulet_model_agreed_predictions_total{model}        of these, with the class that the first model predicts
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
 //	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had
 //	                                                     lost or damaged them, or a note could not be written
@@ -84,8 +64,6 @@
 //	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch,
 //	                                                     lookup, rows, schemas, features, publish, labels
 //	rivulet_stalled_seconds                              how long a batch in hand has waited; 0: the stream moves
-//	rivulet_rollbacks_total                              new versions that made dead letters of the stream and were
-//	                                                     given up
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
 //	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation,
 //	                                                     recreated
@@ -100,17 +78,6 @@
 //	rivulet_labels_total{result}                         labels: right, wrong, unmatched, refused; if labels.topic is set
 //	rivulet_window_labels, rivulet_window_accuracy_ratio, rivulet_window_calibration_error_ratio
 //	                                                     of the last 3840 to 4096 predictions whose label came
-//	rivulet_candidate_info{version}                      1 for each candidate that is tried, if candidate.mode is not off
-//	rivulet_candidate_arrivals_total{result,version}     what a candidate says: agreed, changed, dead_letter;
-//	                                                     dropped as there was too much to do, failed as Redis was away
-//	rivulet_candidate_predictions_total{by,class,version} of arrivals that both answered, by current and candidate
-//	rivulet_candidate_class_distance_ratio{version}      predicted classes of the two, as total variation
-//	rivulet_candidate_confidence{by,version}             mean probability of the predicted class
-//	rivulet_candidate_p99_seconds{by,version}            99th percentile of a batch, from its records to its predictions
-//	rivulet_candidate_labels_total{result,version}       of arrivals that both answered: both_right, both_wrong, gain
-//	                                                     (the candidate alone is right), loss (the other alone is)
-//	rivulet_candidate_p_value{version}                   McNemar's test of gain against loss, two-sided
-//	rivulet_canary_predictions_total{version}            predictions that the candidate published
 //	rivulet_artifact_info{version}                       1 for the version that is served
 //	rivulet_build_info{version,revision,go_version}      1
 //
@@ -123,9 +90,6 @@
 // Every member reads all labels and compares them with its own predictions: right and wrong add up over members,
 // while a label for another member's prediction becomes unmatched here, once labels.remember further labels have
 // come. A label that comes before its prediction waits for it, and only the first label of a prediction counts.
-//
-// The figures of a candidate are of this consumer alone, and begin anew with each candidate and each version that
-// serves; rivulet compare adds up those of all consumers.
 //
 // The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus
 // expects of counters that restart.

@@ -61,9 +61,6 @@ func (d *drift) batch(s *consumer.BatchStats) {
 	b.unknown += s.Unknown
 	for i := range s.Delivered.Predictions {
 		p := &s.Delivered.Predictions[i]
-		if p.Canary { // training measured the version that serves
-			continue
-		}
 		b.predictions++
 		if len(p.Numbers) > 0 || p.Links != nil { // has neither class nor confidence
 			continue

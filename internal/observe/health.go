@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +16,7 @@ type health struct {
 	version    func() string
 	stallAfter time.Duration
 
-	noGroup  bool
-	pipeline string // its name, where there are several
+	noGroup bool
 
 	mu         sync.Mutex
 	lastSign   time.Time
@@ -26,14 +24,6 @@ type health struct {
 	partitions int
 	stalled    time.Time // when a batch began to wait for something; zero: none waits
 	stalledBy  string    // the thing that it waits for, and the error
-}
-
-// named begins each line of an error with the name of the pipeline, where there are several.
-func (h *health) named(err error) error {
-	if err == nil || h.pipeline == "" {
-		return err
-	}
-	return errors.New(h.pipeline + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+h.pipeline+": "))
 }
 
 // readyWithin is how long a stream may stand before the consumer is not ready.
@@ -74,8 +64,7 @@ func (h *health) stalledFor() (time.Duration, string) {
 }
 
 func newHealth(opts Options) *health {
-	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup,
-		pipeline: opts.Pipeline}
+	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup}
 }
 
 // sign records that the loop moves.

@@ -29,12 +29,10 @@ var (
 // metrics holds the metrics that doc.go describes.
 type metrics struct {
 	registry *prometheus.Registry
-	register prometheus.Registerer // to it, with the label pipeline if there are several
 
 	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
 	predictions, deadLetters, drops, weights, forgotten, skipped, retries, lost *prometheus.CounterVec
-	modelPredictions, modelAgreed                                               *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -53,8 +51,8 @@ type metrics struct {
 var stageNames = [...]string{"decode", "lookup", "attach", "infer", "encode", "wait", "publish", "commit", "features",
 	"note", "solve", "keep"}
 
-// NewRegistry returns a registry with the metrics of this process: of its build, of Go and of the system.
-func NewRegistry() *prometheus.Registry {
+// newRegistry returns a registry with the metrics of this process: of its build, of Go and of the system.
+func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
@@ -62,14 +60,7 @@ func NewRegistry() *prometheus.Registry {
 }
 
 func newMetrics(opts Options, health *health) *metrics {
-	all := opts.Registry
-	if all == nil {
-		all = NewRegistry()
-	}
-	registry := prometheus.Registerer(all)
-	if opts.Pipeline != "" {
-		registry = prometheus.WrapRegistererWith(prometheus.Labels{"pipeline": opts.Pipeline}, registry)
-	}
+	registry := newRegistry()
 	registry.MustRegister(artifactInfo(opts.Version), readiness(health.ready),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",
 			Help: "How long a batch in hand has waited without any delivery; 0: the stream moves."},
@@ -81,14 +72,6 @@ func newMetrics(opts Options, health *health) *metrics {
 
 	if opts.Losses != nil {
 		registry.MustRegister(lossesCollector(opts.Losses))
-	}
-	if opts.Rollbacks != nil {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: "rollbacks_total",
-			Help: "New versions that made dead letters of the stream, so that the version before serves again."},
-			func() float64 { return float64(opts.Rollbacks()) }))
-	}
-	if opts.Candidates != nil {
-		registry.MustRegister(candidateCollector(opts.Candidates))
 	}
 	if opts.Arrivals != nil {
 		registry.MustRegister(arrivalsCollector(opts.Arrivals))
@@ -114,7 +97,7 @@ func newMetrics(opts Options, health *health) *metrics {
 	registry.MustRegister(byClass{predictions, opts.Classes})
 
 	m := &metrics{
-		registry: all, register: registry,
+		registry: registry,
 		arrivals: counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
 		bytes:    counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
 		isolated: counter("isolated_arrivals_total",
@@ -134,10 +117,6 @@ func newMetrics(opts Options, health *health) *metrics {
 				"or a note that could not be written."),
 		predictions: predictions,
 		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
-		modelPredictions: counters("model_predictions_total",
-			"Predictions published, by model, where several answer each arrival.", "model"),
-		modelAgreed: counters("model_agreed_predictions_total",
-			"Of these the predictions with the class that the first model predicts.", "model"),
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
@@ -271,10 +250,6 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	}
 	m.abstained.Add(float64(abstained))
 	m.degraded.Add(float64(degraded))
-	for _, of := range s.Models {
-		m.modelPredictions.WithLabelValues(of.Name).Add(float64(of.Predictions))
-		m.modelAgreed.WithLabelValues(of.Name).Add(float64(of.Agreed))
-	}
 	for class, n := range classes {
 		m.predictions.WithLabelValues(class).Add(float64(n))
 	}

@@ -12,7 +12,6 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
-	"rivulet/serving/candidate"
 )
 
 // Options are the sources of figures that an [Observer] reads by itself, and its bounds.
@@ -25,8 +24,6 @@ type Options struct {
 	Cache func() mapping.CacheStats
 	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no such metrics.
 	Losses func() mapping.LossStats
-	// Rollbacks returns how many versions the consumer has gone back from; nil: no such metric.
-	Rollbacks func() uint64
 	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
 	// never are.
 	Reference func(version string) (Reference, bool)
@@ -35,18 +32,12 @@ type Options struct {
 	Arrivals func() (stats arrivals.Stats, ok bool)
 	// Labels, if not nil, lets predictions be compared with labels.
 	Labels *LabelOptions
-	// Candidates returns what each candidate that is tried has answered; nil: none is ever tried.
-	Candidates func() []candidate.Comparison
 	// Clock is the consumer's; nil: the machine's.
 	Clock consumer.Clock
 	// NoGroup says that the arrivals come from no consumer group: a loaded artifact then suffices to be ready.
 	NoGroup bool
 	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
 	StallAfter time.Duration
-	// Pipeline is the name of one of several pipelines of this process: a label of its metrics, and the first word of its
-	// line in /readyz. Registry has the metrics of all pipelines; nil: a registry for this one alone.
-	Pipeline string
-	Registry *prometheus.Registry
 }
 
 // Observer counts the consumer's events and knows its health. It is safe for concurrent use and has no goroutine.
@@ -73,9 +64,9 @@ func New(opts Options) *Observer {
 	}
 	health := newHealth(opts)
 	o := &Observer{newMetrics(opts, health), health, newDrift(opts.Reference), nil}
-	o.metrics.register.MustRegister(o.drift.collector())
+	o.metrics.registry.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
-		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.register)
+		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
 		o.metrics.retries.WithLabelValues(StageLabels)
 	}
 	return o

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/consumer"
-	"rivulet/consumer/answer"
 	"rivulet/consumer/edges"
 	"rivulet/consumer/measure"
 	"rivulet/consumer/window"
@@ -22,7 +21,6 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
-	"rivulet/serving/candidate"
 	"rivulet/test/expect"
 )
 
@@ -39,17 +37,10 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func newTestObserver() (*Observer, *fakeClock) {
 	clock := &fakeClock{now: noon}
 	return New(Options{
-		Version:   func() string { return "v1" },
-		Classes:   func() []string { return []string{"flash", "lens", "tripod"} },
-		Cache:     func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
-		Losses:    func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
-		Rollbacks: func() uint64 { return 1 },
-		Candidates: func() []candidate.Comparison {
-			return []candidate.Comparison{{Candidate: "v2 1700000000000", Arrivals: 10, Agreed: 6, Dead: 2, Dropped: 3,
-				Failed: 4,
-				Canary: 5, Labels: 7, Right: 4, Gain: 2, Loss: 1, Confidence: [2]float64{4, 6}, P99: [2]float64{1, 2},
-				Classes: map[string][2]int{"lens": {8, 6}, "tripod": {0, 2}}}}
-		},
+		Version: func() string { return "v1" },
+		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
+		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
+		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Arrivals: func() (arrivals.Stats, bool) {
 			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6},
 				true
@@ -74,7 +65,6 @@ func aBatch() consumer.BatchStats {
 		Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []measure.Measure{{Norm: 2, Count: 3}},
-		Models: []answer.ModelCount{{Name: "sgc", Predictions: 3, Agreed: 3}, {Name: "sage", Predictions: 3, Agreed: 2}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
 				{ClassName: "lens", IngestTime: noon.Add(-9 * time.Millisecond)},
@@ -226,41 +216,6 @@ rivulet_cache_hits_total 40
 # HELP rivulet_cache_misses_total Rows of M that were not found in memory.
 # TYPE rivulet_cache_misses_total counter
 rivulet_cache_misses_total 2
-# HELP rivulet_canary_predictions_total Predictions that the candidate published.
-# TYPE rivulet_canary_predictions_total counter
-rivulet_canary_predictions_total{version="v2"} 5
-# HELP rivulet_candidate_arrivals_total Arrivals, by what the candidate says of them.
-# TYPE rivulet_candidate_arrivals_total counter
-rivulet_candidate_arrivals_total{result="agreed",version="v2"} 6
-rivulet_candidate_arrivals_total{result="changed",version="v2"} 2
-rivulet_candidate_arrivals_total{result="dead_letter",version="v2"} 2
-rivulet_candidate_arrivals_total{result="dropped",version="v2"} 3
-rivulet_candidate_arrivals_total{result="failed",version="v2"} 4
-# HELP rivulet_candidate_class_distance_ratio Total variation between the classes that the two versions predict.
-# TYPE rivulet_candidate_class_distance_ratio gauge
-rivulet_candidate_class_distance_ratio{version="v2"} 0.25
-# HELP rivulet_candidate_confidence Mean probability of the predicted class.
-# TYPE rivulet_candidate_confidence gauge
-rivulet_candidate_confidence{by="candidate",version="v2"} 0.75
-rivulet_candidate_confidence{by="current",version="v2"} 0.5
-# HELP rivulet_candidate_info A candidate that is tried; always 1.
-# TYPE rivulet_candidate_info gauge
-rivulet_candidate_info{version="v2"} 1
-# HELP rivulet_candidate_labels_total Labels of arrivals that both versions answered.
-# TYPE rivulet_candidate_labels_total counter
-rivulet_candidate_labels_total{result="both_right",version="v2"} 3
-rivulet_candidate_labels_total{result="both_wrong",version="v2"} 1
-rivulet_candidate_labels_total{result="gain",version="v2"} 2
-rivulet_candidate_labels_total{result="loss",version="v2"} 1
-# HELP rivulet_candidate_p_value McNemar's test of gain against loss, two-sided.
-# TYPE rivulet_candidate_p_value gauge
-rivulet_candidate_p_value{version="v2"} 0.625
-# HELP rivulet_candidate_predictions_total Predictions of arrivals that both versions answered, by class.
-# TYPE rivulet_candidate_predictions_total counter
-rivulet_candidate_predictions_total{by="candidate",class="lens",version="v2"} 6
-rivulet_candidate_predictions_total{by="candidate",class="tripod",version="v2"} 2
-rivulet_candidate_predictions_total{by="current",class="lens",version="v2"} 8
-rivulet_candidate_predictions_total{by="current",class="tripod",version="v2"} 0
 # HELP rivulet_damaged_rows_total Rows of M that were asked for and are damaged in Redis, each time.
 # TYPE rivulet_damaged_rows_total counter
 rivulet_damaged_rows_total 6
@@ -341,14 +296,6 @@ rivulet_isolated_arrivals_total 1
 # HELP rivulet_lag_records Records between the next one to read and the end of the partition.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
-# HELP rivulet_model_agreed_predictions_total Of these the predictions with the class that the first model predicts.
-# TYPE rivulet_model_agreed_predictions_total counter
-rivulet_model_agreed_predictions_total{model="sage"} 2
-rivulet_model_agreed_predictions_total{model="sgc"} 3
-# HELP rivulet_model_predictions_total Predictions published, by model, where several answer each arrival.
-# TYPE rivulet_model_predictions_total counter
-rivulet_model_predictions_total{model="sage"} 3
-rivulet_model_predictions_total{model="sgc"} 3
 # HELP rivulet_lost_records_total Records of the input that are gone, by reason, as far as their number is known.
 # TYPE rivulet_lost_records_total counter
 rivulet_lost_records_total{reason="recreated"} 0
@@ -391,10 +338,6 @@ rivulet_retries_total{stage="rows"} 0
 rivulet_retries_total{stage="schemas"} 0
 rivulet_retries_total{stage="topics"} 0
 rivulet_retries_total{stage="version"} 0
-# HELP rivulet_rollbacks_total New versions that made dead letters of the stream, so that the version before ` +
-		`serves again.
-# TYPE rivulet_rollbacks_total counter
-rivulet_rollbacks_total 1
 # HELP rivulet_row_lookups_total Rows of M that were asked for: one for each edge if M is in memory, else one for ` +
 		`each distinct id of a micro-batch.
 # TYPE rivulet_row_lookups_total counter

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -23,23 +22,14 @@ const (
 	shutdownTimeout = 3 * time.Second
 )
 
-// Handler serves /metrics, /healthz and /readyz of one observer, or of several: the pipelines of a process, which share
-// a registry.
-func Handler(observers ...*Observer) http.Handler {
-	registry := observers[0].metrics.registry
-	of := func(check func(*health) error) http.HandlerFunc {
-		return probe(func() (err error) {
-			for _, o := range observers {
-				err = errors.Join(err, o.health.named(check(o.health)))
-			}
-			return err
-		})
-	}
+// Handler serves /metrics, /healthz and /readyz.
+func Handler(o *Observer) http.Handler {
+	registry := o.metrics.registry
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(registry,
 		promhttp.HandlerOpts{Registry: registry, EnableOpenMetrics: true})) // only that form has exemplars
-	mux.HandleFunc("GET /healthz", of((*health).alive))
-	mux.HandleFunc("GET /readyz", of((*health).ready))
+	mux.HandleFunc("GET /healthz", probe(o.health.alive))
+	mux.HandleFunc("GET /readyz", probe(o.health.ready))
 	return mux
 }
 
@@ -70,10 +60,10 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 
 // Serve answers as [Handler] until ctx ends, which is no error, and closes the listener. hosts are names of the port's
 // machine beside its names in local networks.
-func Serve(ctx context.Context, listener net.Listener, hosts []string, observers ...*Observer) error {
+func Serve(ctx context.Context, listener net.Listener, hosts []string, o *Observer) error {
 	// The port has no token, so it refuses the pages of other sites.
 	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health",
-		Handler: httpd.Origin{Hosts: hosts}.Guard(Handler(observers...), "http.hosts"), Header: readTimeout,
+		Handler: httpd.Origin{Hosts: hosts}.Guard(Handler(o), "http.hosts"), Header: readTimeout,
 		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
 		Health: func(r *http.Request) bool { return r.URL.Path != metricsPath }, Log: slog.Default()})
 }

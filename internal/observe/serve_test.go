@@ -184,38 +184,3 @@ func TestExemplars(t *testing.T) {
 		t.Errorf("%q is not there once", want)
 	}
 }
-
-// Several pipelines share one port: their metrics have a label, an answer names the pipeline that is not ready, and the
-// process's own metrics are there once.
-func TestPipelinesShareAPort(t *testing.T) {
-	registry, versions := NewRegistry(), []string{"v1", ""}
-	var of []*Observer
-	for k, name := range []string{"orders", "users"} {
-		of = append(of, New(Options{Version: func() string { return versions[k] }, Pipeline: name, Registry: registry,
-			Labels: &LabelOptions{Remember: 1, TTL: time.Hour}}))
-		of[k].Rebalance(nil)
-	}
-	of[0].Batch(consumer.BatchStats{Records: 3, Delivered: &event.Batch{}})
-	get := func(path string) (int, string) {
-		w := httptest.NewRecorder()
-		Handler(of...).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		return w.Code, w.Body.String()
-	}
-	const lacks = "users: no artifact is loaded\n"
-	if code, text := get("/readyz"); code != 503 || !strings.HasSuffix(text, lacks) ||
-		strings.Contains(text, "orders: no") {
-		t.Errorf("/readyz: %d %q, want it to end with %q", code, text, lacks)
-	}
-	if code, text := get("/healthz"); code != 200 {
-		t.Errorf("/healthz: %d %q", code, text)
-	}
-	code, text := get("/metrics")
-	for _, want := range []string{`rivulet_arrivals_total{pipeline="orders"} 3`,
-		`rivulet_arrivals_total{pipeline="users"} 0`,
-		`rivulet_artifact_info{pipeline="orders",version="v1"} 1`, `rivulet_ready{pipeline="users"} 0`,
-		`rivulet_labels_total{pipeline="users",result="right"} 0`, "\nrivulet_build_info{go_version=", "\ngo_goroutines "} {
-		if code != 200 || strings.Count(text, want) != 1 {
-			t.Errorf("%d metrics %s, want one", strings.Count(text, want), want)
-		}
-	}
-}

@@ -14,17 +14,14 @@ import (
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
 	"rivulet/serving"
-	"rivulet/serving/candidate"
 )
 
 // Source gives the version that serves now, nil before the first.
 type Source interface{ Current() *serving.Version }
 
-// Publications reads the versions in Redis, and how candidates do. A [serving.Publisher] is one.
+// Publications reads the versions in Redis. A [serving.Publisher] is one.
 type Publications interface {
 	Versions(ctx context.Context) ([]serving.VersionInfo, error)
-	Candidates(ctx context.Context) ([]serving.Candidate, error)
-	Compare(ctx context.Context, c serving.Candidate) (candidate.Comparison, error)
 }
 
 // Activator points CURRENT at another version, if it names the expected one. A [serving.Publisher] is one.
@@ -71,7 +68,6 @@ type Page struct {
 	mu       sync.Mutex
 	troubles map[string]Trouble
 	versions []serving.VersionInfo
-	tried    []CandidateView
 	listed   bool
 	lit      lit
 

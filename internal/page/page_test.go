@@ -30,7 +30,6 @@ import (
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
 	"rivulet/serving"
-	"rivulet/serving/candidate"
 	"rivulet/test/expect"
 )
 
@@ -63,18 +62,8 @@ func (p asVersions) Current() consumer.Version {
 type redis struct {
 	mu       sync.Mutex
 	versions []serving.VersionInfo
-	tried    []serving.Candidate
-	compared candidate.Comparison
 	err      error
 	asked    [][2]string
-}
-
-func (r *redis) Candidates(context.Context) ([]serving.Candidate, error) { return r.tried, r.err }
-
-func (r *redis) Compare(_ context.Context, c serving.Candidate) (candidate.Comparison, error) {
-	sum := r.compared
-	sum.Candidate = c.Version
-	return sum, r.err
 }
 
 func (r *redis) Versions(context.Context) ([]serving.VersionInfo, error) {
@@ -422,36 +411,6 @@ func TestActivatingSaysWhatItExpects(t *testing.T) {
 	}
 	if !get[Versions](b, "/api/versions").CanActivate {
 		t.Error("the page does not say that versions can be activated")
-	}
-}
-
-func TestCandidatesAreShownBesideCurrent(t *testing.T) {
-	b := newBench(t, nil)
-	b.redis.versions = []serving.VersionInfo{{Version: "old", State: serving.Complete, Current: true},
-		{Version: "new", State: serving.Complete}}
-	list := func() []CandidateView {
-		t.Helper()
-		expect.OK(t, b.page.list(t.Context()))
-		return get[Versions](b, "/api/versions").Candidates
-	}
-	if c := list(); len(c) > 0 {
-		t.Errorf("without a candidate there is %+v", c)
-	}
-	since := time.UnixMilli(1_700_000_000_000)
-	b.redis.tried = []serving.Candidate{{Version: "newer"}, {Version: "new", Since: since}}
-	b.redis.compared = candidate.Comparison{Current: "old", Consumers: 2, Arrivals: 110, Dead: 10, Agreed: 75,
-		Classes: map[string][2]int{"a": {60, 40}, "b": {40, 60}}, Labels: 20, Right: 12, Gain: 5, Loss: 1}
-	all := list()
-	if len(all) != 2 || all[0].Version != "newer" || all[0].Compared.Candidate != "newer" {
-		t.Fatalf("the page has %+v", all)
-	}
-	if c := all[1]; c.Version != "new" || c.Since != since.UnixMilli() || c.Agreement != 0.75 || c.Shift != 0.2 ||
-		c.P != b.redis.compared.P() || c.P <= 0 || c.Compared.Consumers != 2 || c.Compared.Classes["a"] != [2]int{60, 40} {
-		t.Errorf("the page has %+v", c)
-	}
-	b.redis.tried = nil // promoted, or given up
-	if c := list(); len(c) > 0 {
-		t.Errorf("after the trial there is %+v", c)
 	}
 }
 

@@ -8,53 +8,28 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/serving"
-	"rivulet/serving/candidate"
 )
 
-// list reads the versions in Redis, and how candidates do.
+// list reads the versions in Redis.
 func (p *Page) list(ctx context.Context) error {
 	all, err := p.o.Publications.Versions(ctx)
 	if err != nil {
 		return err
 	}
-	candidates, err := p.o.Publications.Candidates(ctx)
-	if err != nil {
-		return err
-	}
-	tried := []CandidateView{}
-	for _, c := range candidates {
-		sum, err := p.o.Publications.Compare(ctx, c)
-		if err != nil {
-			return err
-		}
-		tried = append(tried, CandidateView{Version: c.Version, Since: c.Since.UnixMilli(), Compared: sum,
-			Agreement: sum.Agreement(), Shift: sum.Shift(), P: sum.P()})
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.versions, p.tried, p.listed = all, tried, true
+	p.versions, p.listed = all, true
 	return nil
-}
-
-// CandidateView is how a candidate does beside CURRENT, as `rivulet compare` says it.
-type CandidateView struct {
-	Version   string               `json:"version"`
-	Since     int64                `json:"since"` // ms since 1970, by Redis' clock
-	Compared  candidate.Comparison `json:"compared"`
-	Agreement float64              `json:"agreement"` // share of the arrivals that both answered
-	Shift     float64              `json:"shift"`     // total variation between the classes of both, 0 to 1
-	P         float64              `json:"p"`         // of McNemar's test
 }
 
 // Versions is the page's view of the versions.
 type Versions struct {
-	Pinned      string          `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
-	Current     string          `json:"current"`
-	Listed      bool            `json:"listed"` // Redis has answered
-	CanActivate bool            `json:"can_activate"`
-	Versions    []VersionView   `json:"versions"` // newest first
-	Candidates  []CandidateView `json:"candidates"`
-	Status      Status          `json:"status"`
+	Pinned      string        `json:"pinned"` // the pinned artifact's version; "": CURRENT in Redis decides
+	Current     string        `json:"current"`
+	Listed      bool          `json:"listed"` // Redis has answered
+	CanActivate bool          `json:"can_activate"`
+	Versions    []VersionView `json:"versions"` // newest first
+	Status      Status        `json:"status"`
 }
 
 // VersionView is one version.
@@ -75,8 +50,7 @@ type VersionView struct {
 
 // versionsView returns the versions in Redis, and the versions that predicted.
 func (p *Page) versionsView() Versions {
-	v := Versions{Versions: []VersionView{}, Candidates: []CandidateView{}, CanActivate: p.o.Activator != nil,
-		Status: p.status()}
+	v := Versions{Versions: []VersionView{}, CanActivate: p.o.Activator != nil, Status: p.status()}
 	current := p.o.Versions.Current()
 	if p.o.Publications == nil {
 		v.Listed = true
@@ -89,7 +63,6 @@ func (p *Page) versionsView() Versions {
 	}
 	p.mu.Lock()
 	infos := slices.Clone(p.versions)
-	v.Candidates = append(v.Candidates, p.tried...)
 	v.Listed = v.Listed || p.listed
 	p.mu.Unlock()
 	for _, i := range slices.Backward(infos) {

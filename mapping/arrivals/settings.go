@@ -128,17 +128,3 @@ func parseSettings(fields [3]string, t *Table) (s settings, err error) {
 	}
 	return settings{time.Duration(numbers[0]) * time.Millisecond, int(numbers[1])}, nil
 }
-
-// Mend removes the settings of a version's rows if they are damaged: consumers that open the rows agree anew.
-func Mend(ctx context.Context, client mapping.Client, table Table) error {
-	fields, err := storedSettings(ctx, client, &table)
-	if err == nil && fields != [3]string{} {
-		if _, damage := parseSettings(fields, &table); damage != nil {
-			err = client.Unlink(ctx, table.Keys).Err()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("mending the settings of the rows of arrivals: %w", err)
-	}
-	return nil
-}

@@ -12,13 +12,10 @@
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, seal, begun_ms, published_ms,
-//	                         current_ms, aborted_ms, mended_ms, other_data, forgotten (how often rows of arrivals were)
+//	                         current_ms, other_data, forgotten (how often rows of arrivals were)
 //	{p}:v:notes:content…  hash  attachments of arrivals in flight, which do expire (arrivals.Table)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
-//	{p}:candidate    string  CANDIDATE: a line "v since" for each version to try beside it, and since when in ms
-//	{p}:comparison   hash    "consumer v" -> what it counted of candidate v beside CURRENT, as JSON
-//	{p}:history      hash    "ms action" -> decision about CURRENT or CANDIDATE, as JSON; last -> the last one
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)

@@ -12,7 +12,7 @@ import (
 
 // Keys are the names of all keys with one prefix, as the table in the package's documentation has them.
 type Keys struct {
-	Current, Candidate, Comparison, History, Versions, Holders, Deleting string
+	Current, Versions, Holders, Deleting string
 
 	LastSerial string // {p}:generation
 	prefix     string
@@ -30,8 +30,7 @@ func New(prefix string) (Keys, error) {
 		return Keys{}, fmt.Errorf("redis prefix is empty, want letters, digits and %q", extra)
 	}
 	k := Keys{prefix: prefix}
-	for name, key := range map[string]*string{"current": &k.Current, "candidate": &k.Candidate,
-		"comparison": &k.Comparison, "history": &k.History, "versions": &k.Versions, "holders": &k.Holders,
+	for name, key := range map[string]*string{"current": &k.Current, "versions": &k.Versions, "holders": &k.Holders,
 		"deleting": &k.Deleting, "generation": &k.LastSerial} {
 		*key = k.control(name)
 	}

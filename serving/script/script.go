@@ -5,11 +5,7 @@
 // again: the second run finds that the work is done and says so.
 package script
 
-import (
-	"github.com/redis/go-redis/v9"
-
-	"rivulet/serving/candidate"
-)
+import "github.com/redis/go-redis/v9"
 
 // nowMS sets now to Redis' own time, by which heartbeats lapse, so that consumers' clocks need not agree.
 const nowMS = `
@@ -43,52 +39,46 @@ redis.call('ZADD', KEYS[4], ms(now + ARGV[5]), ARGV[4])
 return {'new', generation, ARGV[3], '0'}
 `)
 
-// Advance stores the number of buckets that were written, and renews the publisher's heartbeat.
+// Advance renews the publisher's heartbeat, and stores the number of buckets that were written, unless the version is
+// complete already and is written again.
 //
-//	KEYS  writing, holders
+//	KEYS  writing, complete, holders
 //	ARGV  id, progress, holder, ms until its heartbeat lapses
-//	->    1, or 0 if the publication is not being written any more
+//	->    1, or 0 if the publication was removed
 var Advance = redis.NewScript(nowMS + `
-if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'progress', ARGV[2])
-redis.call('ZADD', KEYS[2], ms(now + ARGV[4]), ARGV[3])
+if redis.call('HGET', KEYS[1], 'id') == ARGV[1] then
+  redis.call('HSET', KEYS[1], 'progress', ARGV[2])
+elseif redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then
+  return 0
+end
+redis.call('ZADD', KEYS[3], ms(now + ARGV[4]), ARGV[3])
 return 1
 `)
 
-// Finish makes the marker of a publication that was being written.
+// Finish makes the marker of a publication that was written. If it has one, because it was written again, the time of
+// publication in it tells consumers that refused the version to look again.
 //
 //	KEYS  writing, complete
 //	ARGV  id, seal of the rows
-//	->    1, or 0 if the publication is not being written any more
+//	->    1, or 0 if the publication was removed
 var Finish = redis.NewScript(nowMS + `
-if redis.call('HGET', KEYS[2], 'id') == ARGV[1] then return 1 end
-if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
-redis.call('HDEL', KEYS[1], 'progress')
-redis.call('HSET', KEYS[1], 'published_ms', ms(now), 'seal', ARGV[2])
-redis.call('RENAME', KEYS[1], KEYS[2])
+if redis.call('HGET', KEYS[1], 'id') == ARGV[1] then
+  redis.call('HDEL', KEYS[1], 'progress')
+  redis.call('RENAME', KEYS[1], KEYS[2])
+elseif redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then
+  return 0
+end
+redis.call('HSET', KEYS[2], 'published_ms', ms(now), 'seal', ARGV[2])
 return 1
 `)
 
-// Mended notes in the marker that a complete version was mended: its rows or files, or the seal of its rows.
-//
-//	KEYS  complete
-//	ARGV  id, how many rows and files were written, seal of the rows
-//	->    1, or 0 if the version is not there any more
-var Mended = redis.NewScript(nowMS + `
-if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
-if ARGV[2] == '0' and redis.call('HGET', KEYS[1], 'seal') == ARGV[3] then return 1 end
-redis.call('HSET', KEYS[1], 'mended_ms', ms(now), 'seal', ARGV[3])
-return 1
-`)
-
-// AllowOther notes in a marker, with the time, that the version may follow one of other data, and may be taken again by
-// consumers that have gone back from it.
+// AllowOther notes in a marker that the version may follow one of other data.
 //
 //	KEYS  complete
 //	->    1, or 0 if the version is not there
-var AllowOther = redis.NewScript(nowMS + `
+var AllowOther = redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'other_data', ms(now))
+redis.call('HSET', KEYS[1], 'other_data', 'yes')
 return 1
 `)
 
@@ -106,111 +96,20 @@ redis.call('HSET', KEYS[1], '` + FieldSignature + `', ARGV[1])
 return 1
 `)
 
-// LastDecision is the field of the history that has the decision of the last one again, for consumers' logs.
-const LastDecision = "last"
-
-// decide sets decided, which adds a decision to the history, under its time and action.
-const decide = `
-local function decided(history, action, text)
-  redis.call('HSET', history, ms(now) .. ' ' .. action, text, '` + LastDecision + `', text)
-end
-`
-
-// MostCandidates is how many versions CANDIDATE names at most: each takes the memory of a version in every consumer.
-const MostCandidates = 4
-
-// entries sets entry and without, which find a version's line in the value of CANDIDATE, and take it out.
-const entries = `
-local function entry(value, version)
-  for line in string.gmatch(value, '[^\n]+') do
-    if string.match(line, '^%S+') == version then return line end
-  end
-end
-local function without(value, version)
-  local left = {}
-  for line in string.gmatch(value, '[^\n]+') do
-    if string.match(line, '^%S+') ~= version then left[#left + 1] = line end
-  end
-  return table.concat(left, '\n')
-end
-`
-
-// MoveCurrent is the compare-and-set of CURRENT. The version that becomes CURRENT is no candidate any more.
+// MoveCurrent is the compare-and-set of CURRENT.
 //
-//	KEYS  current, complete (of the new version), complete (of the expected one), candidate, history
-//	ARGV  version, expected ("" for none), line that candidate must have of it ("" for any), action, decision
-//	->    outcome: moved, conflict, candidate (it has another line) or incomplete; CURRENT as it was found
-var MoveCurrent = redis.NewScript(nowMS + decide + entries + `
+//	KEYS  current, complete (of the new version), complete (of the expected one)
+//	ARGV  version, expected ("" for none)
+//	->    outcome: moved, conflict or incomplete; CURRENT as it was found
+var MoveCurrent = redis.NewScript(nowMS + `
 local found = redis.call('GET', KEYS[1]) or ''
-local candidate = redis.call('GET', KEYS[4]) or ''
 if redis.call('EXISTS', KEYS[2]) == 0 then return {'incomplete', found} end
 if found == ARGV[1] then return {'moved', found} end
 if found ~= ARGV[2] then return {'conflict', found} end
-if ARGV[3] ~= '' and entry(candidate, ARGV[1]) ~= ARGV[3] then return {'candidate', found} end
 redis.call('SET', KEYS[1], ARGV[1])
-if entry(candidate, ARGV[1]) then redis.call('SET', KEYS[4], without(candidate, ARGV[1])) end
 redis.call('HSET', KEYS[2], 'current_ms', ms(now))
 if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('HSET', KEYS[3], 'current_ms', ms(now)) end
-decided(KEYS[5], ARGV[4], ARGV[5])
 return {'moved', found}
-`)
-
-// SetCandidate makes a version a candidate, with no figures yet, behind those that there are. A version that is one
-// stays so, with its figures.
-//
-//	KEYS  candidate, complete, current, comparison, history
-//	ARGV  version, decision, most candidates
-//	->    outcome: set, incomplete, current (it serves), none (nothing serves) or full (there are as many as may be)
-var SetCandidate = redis.NewScript(nowMS + decide + entries + `
-if redis.call('EXISTS', KEYS[2]) == 0 then return 'incomplete' end
-local current = redis.call('GET', KEYS[3]) or ''
-if current == '' then return 'none' end
-if current == ARGV[1] then return 'current' end
-local all = redis.call('GET', KEYS[1]) or ''
-if entry(all, ARGV[1]) then return 'set' end
-local _, n = string.gsub(all, '[^\n]+', '')
-if n >= tonumber(ARGV[3]) then return 'full' end
-if n == 0 then redis.call('DEL', KEYS[4]) else all = all .. '\n' end
-redis.call('SET', KEYS[1], all .. ARGV[1] .. ' ' .. ms(now))
-decided(KEYS[5], '` + candidate.ActionCandidate + `', ARGV[2])
-return 'set'
-`)
-
-// AbortCandidate gives a candidate up, and notes that in the version's marker: it is pruned before versions that
-// served.
-//
-//	KEYS  candidate, complete, history
-//	ARGV  version, line that candidate must have of it, decision
-//	->    1, or 0 if it has another one
-var AbortCandidate = redis.NewScript(nowMS + decide + entries + `
-local all = redis.call('GET', KEYS[1]) or ''
-if entry(all, ARGV[1]) ~= ARGV[2] then return 0 end
-redis.call('SET', KEYS[1], without(all, ARGV[1]))
-if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'aborted_ms', ms(now)) end
-decided(KEYS[3], '` + candidate.ActionAbort + `', ARGV[3])
-return 1
-`)
-
-// Look notes that the labels have been looked at, once for each look at two versions.
-//
-//	KEYS  comparison
-//	ARGV  the look
-//	->    1, or 0 if it has been taken
-var Look = redis.NewScript(`
-if redis.call('HGET', KEYS[1], ARGV[1]) then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], '')
-return 1
-`)
-
-// Report writes what a consumer counted of a candidate.
-//
-//	KEYS  candidate, comparison
-//	ARGV  line that candidate must have, consumer and version, counts
-//	->    1, or 0 if it has none
-var Report = redis.NewScript(entries + `
-if entry(redis.call('GET', KEYS[1]) or '', string.match(ARGV[1], '^%S+')) ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
-return 1
 `)
 
 // Hold renews a consumer's heartbeat on versions that have their marker, and removes lapsed heartbeats.
@@ -240,13 +139,12 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ms(now), '+inf')
 
 // Retire takes a version out of use if nobody uses it: its data become pending for removal.
 //
-//	KEYS  the version's writing or complete key, current, holders, deleting, versions, candidate
+//	KEYS  the version's writing or complete key, current, holders, deleting, versions
 //	ARGV  version, id, field of deleting
-//	->    outcome: retired, current, candidate, held or changed; its holders
-var Retire = redis.NewScript(nowMS + entries + `
+//	->    outcome: retired, current, held or changed; its holders
+var Retire = redis.NewScript(nowMS + `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[2] then return {'changed', ''} end
 if redis.call('GET', KEYS[2]) == ARGV[1] then return {'current', ''} end
-if entry(redis.call('GET', KEYS[6]) or '', ARGV[1]) then return {'candidate', ''} end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ms(now))
 local prefix = ARGV[1] .. '/'
 for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do

@@ -184,9 +184,7 @@ type Prediction struct {
 	Labels []*Score `protobuf:"bytes,23,rep,name=labels,proto3" json:"labels,omitempty"`
 	// The candidates with the highest scores, best first, where the task is links; class and probability are 0 then, and
 	// say nothing.
-	Links []*Link `protobuf:"bytes,24,rep,name=links,proto3" json:"links,omitempty"`
-	// The model that made the prediction, where several answer each arrival (models).
-	Model         string `protobuf:"bytes,25,opt,name=model,proto3" json:"model,omitempty"`
+	Links         []*Link `protobuf:"bytes,24,rep,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -387,13 +385,6 @@ func (x *Prediction) GetLinks() []*Link {
 		return x.Links
 	}
 	return nil
-}
-
-func (x *Prediction) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
 }
 
 // Link is a candidate with its score.
@@ -840,7 +831,7 @@ var File_event_schema_prediction_proto protoreflect.FileDescriptor
 
 const file_event_schema_prediction_proto_rawDesc = "" +
 	"\n" +
-	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\b\n" +
+	"\x1devent/schema/prediction.proto\x12\x10rivulet.event.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\b\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -869,8 +860,7 @@ const file_event_schema_prediction_proto_rawDesc = "" +
 	"\vexplanation\x18\x15 \x01(\v2\x1d.rivulet.event.v1.ExplanationR\vexplanation\x122\n" +
 	"\anumbers\x18\x16 \x03(\v2\x18.rivulet.event.v1.NumberR\anumbers\x12/\n" +
 	"\x06labels\x18\x17 \x03(\v2\x17.rivulet.event.v1.ScoreR\x06labels\x12,\n" +
-	"\x05links\x18\x18 \x03(\v2\x16.rivulet.event.v1.LinkR\x05links\x12\x14\n" +
-	"\x05model\x18\x19 \x01(\tR\x05model\",\n" +
+	"\x05links\x18\x18 \x03(\v2\x16.rivulet.event.v1.LinkR\x05links\",\n" +
 	"\x04Link\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x02R\x05score\"^\n" +

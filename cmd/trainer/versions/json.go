@@ -14,7 +14,6 @@ type listedVersion struct {
 	Version        string    `json:"version"`
 	State          string    `json:"state"` // writing, complete or deleting
 	Current        bool      `json:"current"`
-	Candidate      bool      `json:"candidate,omitempty"`
 	Serial         int64     `json:"serial"`
 	Content        string    `json:"content,omitempty"` // SHA-256 of its files, hex
 	Rows           int       `json:"rows"`
@@ -24,7 +23,6 @@ type listedVersion struct {
 	Begun          time.Time `json:"begun,omitzero"`
 	Published      time.Time `json:"published,omitzero"`
 	LastServed     time.Time `json:"last_served,omitzero"`
-	Aborted        time.Time `json:"aborted,omitzero"`
 }
 
 // writeVersions writes the versions as one JSON list, oldest first.
@@ -37,10 +35,9 @@ func writeVersions(w io.Writer, infos []serving.VersionInfo) error {
 		}
 		listed[i] = listedVersion{
 			Version: v.Version, State: string(v.State), Current: v.Current,
-			Candidate: v.Candidate, Serial: v.Serial, Content: v.Content,
+			Serial: v.Serial, Content: v.Content,
 			Rows: v.Rows, SyntheticNodes: v.Synthetic, FileBytes: v.FileBytes, Holders: holders,
 			Begun: v.Begun.UTC(), Published: v.Published.UTC(), LastServed: v.LastServed.UTC(),
-			Aborted: v.Aborted,
 		}
 	}
 	return json.NewEncoder(w).Encode(listed)

@@ -19,7 +19,7 @@ import (
 func publishCommand() *cobra.Command {
 	var keep int
 	var expect, key string
-	var otherData, candidate bool
+	var otherData, activate bool
 	cmd := &cobra.Command{
 		Use:   "publish --artifact DIR",
 		Short: "Publish an artifact to Redis and point CURRENT at it",
@@ -27,14 +27,14 @@ func publishCommand() *cobra.Command {
 			"CURRENT if nobody else has moved it. After an interruption run it again, and it continues where it stopped.\n" +
 			"Versions that are older than the --keep last ones and that no consumer uses are removed. An artifact is\n" +
 			"refused that predicts no finite numbers for its own synthetic nodes and, unless --other-data is given, one\n" +
-			"of other data than the version that serves: other features, classes or ids. With --candidate CANDIDATE is\n" +
-			"set in place of CURRENT: consumers try the version beside the one that serves, and trainer promote or abort\n" +
-			"ends that.\n" +
+			"of other data than the version that serves: other features, classes or ids. With --activate=false CURRENT\n" +
+			"stays: consumers whose setting version names the new version try it beside the one that serves, and\n" +
+			"trainer activate makes it CURRENT. If nobody serves it, prune removes it after a day.\n" +
 			"An M of more than 262,144 rows is not read into memory: it takes temporary files of the size of its rows in\n" +
 			"Redis, in the directory that TMPDIR names.",
 		Args: cobra.NoArgs,
 		Example: "  trainer publish --artifact out/small --redis redis://localhost:6379/0\n" +
-			"  trainer publish --artifact out/next --candidate",
+			"  trainer publish --artifact out/next --activate=false",
 	}
 	flags := cmd.Flags()
 	config.Flags[config.Publish](flags)
@@ -45,7 +45,7 @@ func publishCommand() *cobra.Command {
 	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
 	flags.StringVar(&key, "sign", "",
 		"PEM file of a private key of Ed25519 that signs the manifest, for consumers with verify_key_file")
-	flags.BoolVar(&candidate, "candidate", false, "make it a candidate in place of CURRENT, beside those that there are")
+	flags.BoolVar(&activate, "activate", true, "make it CURRENT; false: CURRENT stays, and no older version is removed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load[config.Publish](config.OfProgram(cmd.Flags()))
 		if err != nil {
@@ -61,7 +61,7 @@ func publishCommand() *cobra.Command {
 		}
 		defer func() { _ = remove() }()
 		lines := cli.Stderr()
-		o := serving.PublishOptions{Keep: keep, OtherData: otherData, Candidate: candidate,
+		o := serving.PublishOptions{Keep: keep, OtherData: otherData, Inactive: !activate,
 			Progress: func(done, total int) { lines.Step("publishing rows of M", done, total) }}
 		o.Warn = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "warning:", text) }
 		if key != "" {
@@ -72,8 +72,8 @@ func publishCommand() *cobra.Command {
 		if keep == 0 {
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
 		}
-		if candidate && cmd.Flags().Changed("keep") {
-			return errors.New("--keep is given with --candidate, which removes no version: old ones stay until one is CURRENT")
+		if !activate && cmd.Flags().Changed("keep") {
+			return errors.New("--keep is given with --activate=false, which removes no version")
 		}
 		switch expect {
 		case "":
@@ -86,11 +86,11 @@ func publishCommand() *cobra.Command {
 			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
 				return withOtherData(err)
 			}
-			place := "CURRENT"
-			if candidate {
-				place = "CANDIDATE"
+			said := "is CURRENT"
+			if !activate {
+				said = "is published, and CURRENT stays as it is,"
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is %s under prefix %s\n", bundle.Manifest.Version, place,
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s under prefix %s\n", bundle.Manifest.Version, said,
 				cfg.Redis.Prefix)
 			return err
 		})
@@ -111,43 +111,6 @@ func read(ctx context.Context, location string) (b *artifact.Bundle, remove func
 		return nil, nil, errors.Join(err, from.Remove())
 	}
 	return b, from.Remove, nil
-}
-
-func verifyCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "verify --artifact DIR",
-		Short: "Compare a published version with its artifact, byte by byte",
-		Long: "verify reads the rows of M and the files of a complete version from Redis, compares them with the\n" +
-			"artifact, and names the first one that is missing or damaged. It changes nothing; trainer publish with\n" +
-			"the same artifact mends a version.",
-		Args:    cobra.NoArgs,
-		Example: "  trainer verify --artifact out/small --redis redis://localhost:6379/0",
-	}
-	config.Flags[config.Publish](cmd.Flags())
-	config.Alias(cmd.Flags(), map[string]string{"redis": "redis.url"})
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load[config.Publish](config.OfProgram(cmd.Flags()))
-		if err != nil {
-			return err
-		}
-		bundle, remove, err := read(cmd.Context(), cfg.Artifact)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = remove() }()
-		lines := cli.Stderr()
-		o := serving.PublishOptions{Progress: func(done, total int) { lines.Step("comparing rows of M", done, total) }}
-		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
-			if err := p.Verify(cmd.Context(), bundle, o); err != nil {
-				return err
-			}
-			m := &bundle.Manifest
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is in Redis as in the artifact: %d rows of M and all files\n",
-				m.Version, m.Mapping.Rows)
-			return err
-		})
-	}
-	return cmd
 }
 
 // otherDataUsage is the help of --other-data.

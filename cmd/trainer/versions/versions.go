@@ -118,11 +118,8 @@ func printVersions(w io.Writer, infos []serving.VersionInfo) error {
 	fmt.Fprintln(t, "VERSION\tSTATE\tCURRENT\tROWS\tPUBLISHED\tHELD BY")
 	for _, v := range infos {
 		current, published := "", ""
-		switch {
-		case v.Current:
+		if v.Current {
 			current = "yes"
-		case v.Candidate:
-			current = "candidate"
 		}
 		if !v.Published.IsZero() {
 			published = v.Published.UTC().Format(time.RFC3339)

@@ -2,7 +2,7 @@
 
 import { h, card, empty, scroller } from "./dom.js";
 import { post } from "./api.js";
-import { ago, bytes, count, date, duration, none, percent } from "./format.js";
+import { ago, bytes, count, date, none } from "./format.js";
 
 export function versions(root, query, { refresh }) {
   const columns = ["Version", "State", "Published", "Accuracy by labels", "At training", "Held by"];
@@ -12,8 +12,7 @@ export function versions(root, query, { refresh }) {
   const said = h("div", { role: "status" });
   const dialog = h("dialog", { "aria-labelledby": "activate-title" });
   const table = h("table", { class: "versions" }, h("thead", null, h("tr", null, [...columns, ""].map((c) => h("th", { scope: "col" }, c || h("span", { class: "visually-hidden" }, "Actions"))))), body);
-  const trial = h("div", { class: "beside", hidden: true });
-  root.append(said, trial, card("Versions", { class: "wide" }, note, scroller("Versions", table)), dialog);
+  root.append(said, card("Versions", { class: "wide" }, note, scroller("Versions", table)), dialog);
   let before = "";
 
   // ask shows both versions, and moves CURRENT only if it still names the one that is shown.
@@ -44,55 +43,13 @@ export function versions(root, query, { refresh }) {
     close.focus();
   }
 
-  // tried shows how a candidate does beside CURRENT, with the words of rivulet compare.
-  function tried(c, current) {
-    const of = c.compared, both = of.arrivals - of.dead_letters;
-    const share = (n, all) => (all ? percent(n / all) : none);
-    const classes = Object.entries(of.classes ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, 12);
-    const row = (title, one, other) => h("tr", null, h("th", { scope: "row" }, title), h("td", null, one), h("td", null, other));
-    const p = of.gain + of.loss ? `, p = ${c.p < 0.001 ? "<0.001" : c.p.toFixed(3)}` : "";
-    return card(`Candidate ${c.version}`, { class: "wide", note: `${count(of.arrivals)} arrivals answered by both versions, by ${count(of.consumers)} consumers since ${date(c.since)}` },
-      of.arrivals ? [
-        h("dl", { class: "facts" },
-          h("dt", null, "Same class"), h("dd", null, share(of.agreed, both)),
-          h("dt", null, "Classes shift by"), h("dd", null, percent(c.shift)),
-          h("dt", null, "Labels: candidate alone right, current alone right"), h("dd", null, of.labels ? `${count(of.gain)} : ${count(of.loss)} of ${count(of.labels)}${p}` : none),
-          h("dt", null, "Published by it (canary)"), h("dd", null, count(of.canary)),
-          h("dt", null, "Dead letters, dropped, failed"), h("dd", null, [of.dead_letters, of.dropped, of.failed].map(count).join(", "))),
-        scroller("Candidate beside current", h("table", { class: "trial" },
-          h("thead", null, h("tr", null, h("th"), h("th", { scope: "col" }, "Current ", h("code", null, current)), h("th", { scope: "col" }, "Candidate ", h("code", null, c.version)))),
-          h("tbody", null,
-            row("Right by labels", share(of.right, of.labels), share(of.right + of.gain - of.loss, of.labels)),
-            row("Mean confidence", ...of.confidence.map((sum) => share(sum, both))),
-            row("p99 of a batch", ...of.p99_ms.map((ms) => duration(ms || null))),
-            classes.map(([name, n]) => row(name, share(n[0], both), share(n[1], both)))))),
-      ] : empty("No consumer has answered with it yet: candidate.mode must be shadow or canary."));
-  }
-
-  // compare redraws the comparison. Where its table was scrolled to, and that it has the focus, stays.
-  let compared = "";
-  function compare(d) {
-    const stamp = JSON.stringify([d.candidates, d.current]);
-    if (stamp === compared) return;
-    compared = stamp;
-    const before = [...trial.querySelectorAll(".scroll")].map((box) => [box.scrollLeft, box === document.activeElement]);
-    trial.hidden = !d.candidates.length;
-    trial.replaceChildren(...d.candidates.map((c) => tried(c, d.current)));
-    trial.querySelectorAll(".scroll").forEach((box, k) => {
-      const [left, focused] = before[k] ?? [0, false];
-      box.scrollLeft = left;
-      if (focused) box.focus({ preventScroll: true });
-    });
-  }
-
   const accuracy = (v) => (v.accuracy ? `${((100 * v.accuracy.right) / v.accuracy.labels).toFixed(1)}% of ${count(v.accuracy.labels)}` : none);
 
   return {
     path: () => "api/versions",
     pause: 2000,
     update(d) {
-      compare(d);
-      const stamp = JSON.stringify([d.versions, d.can_activate, d.listed, d.candidates.map((c) => c.version)]);
+      const stamp = JSON.stringify([d.versions, d.can_activate, d.listed]);
       if (stamp === before || body.contains(document.activeElement) && stamp.length === before.length) return;
       before = stamp;
       note.textContent = d.pinned ? "A pinned artifact is served from its directory; Redis is not used." : d.can_activate ? "" :
@@ -105,7 +62,7 @@ export function versions(root, query, { refresh }) {
       const current = d.versions.find((v) => v.current);
       body.replaceChildren(...d.versions.map((v) => h("tr", null,
         h("th", { scope: "row" }, h("code", null, v.version), h("span", { class: "sub" }, `${count(v.synthetic)} synthetic nodes, ${count(v.rows)} rows of M`, v.file_bytes ? ", " + bytes(v.file_bytes) : "")),
-        cell(1, v.current ? h("span", { class: "badge good" }, "CURRENT") : d.candidates.some((c) => c.version === v.version) ? h("span", { class: "badge warn" }, "CANDIDATE") : null, h("span", { class: "badge" }, v.state), v.last_predicted ? h("span", { class: "sub" }, "predicted ", ago(v.last_predicted, Date.now())) : null),
+        cell(1, v.current ? h("span", { class: "badge good" }, "CURRENT") : null, h("span", { class: "badge" }, v.state), v.last_predicted ? h("span", { class: "sub" }, "predicted ", ago(v.last_predicted, Date.now())) : null),
         cell(2, v.published ? date(v.published) : none),
         cell(3, accuracy(v)), cell(4, v.trained === null ? none : v.trained.toFixed(1) + "%"),
         cell(5, v.holders.length ? h("ul", { class: "plain" }, v.holders.slice(0, 8).map((x) => h("li", null, h("code", null, x))), v.holders.length > 8 ? h("li", { class: "muted" }, `and ${v.holders.length - 8} more`) : null) : h("span", { class: "muted" }, "nobody")),
