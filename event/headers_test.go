@@ -85,7 +85,7 @@ func TestPredictionHeaders(t *testing.T) {
 		{"rivulet-artifact", []byte("v7")},
 		{"rivulet-source-topic", []byte("arrivals")},
 		{"rivulet-source-partition", []byte("4")},
-		{"rivulet-source-offset", []byte("1152921504606846976")}, {"rivulet-model", []byte("sage")},
+		{"rivulet-source-offset", []byte("1152921504606846976")},
 	}
 	got, text := event.AppendPredictionHeaders(nil, []byte("before "), &p, json.Codec{}.ContentType())
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -33,7 +33,7 @@ func TestAppendPrediction(t *testing.T) {
 				`"numbers":[{"name":"price","value":12.5,"lower":-1,"upper":26}],` +
 				`"labels":[{"class":2,"name":"sold","probability":0.75}],` +
 				`"links":[{"id":"i7","score":-1.5}],` +
-				`"artifact":"v7","model":"sage","batch":"b-1",` +
+				`"artifact":"v7","batch":"b-1",` +
 				`"known_neighbours":3,"arrival_neighbours":4,"batch_neighbours":2,"unknown_neighbours":1,` +
 				`"source":{"topic":"arrivals","partition":4,"offset":1152921504606846976},` +
 				`"arrival_time":"2026-03-01T12:00:00Z","ingest_time":"2026-03-01T12:00:00.25Z",` +
