@@ -72,11 +72,11 @@ func TestWholeGrowsByName(t *testing.T) {
 	d := small(t, generate.Dense)
 	order := d.Test[:40]
 	classes := func(d *dataset.Dataset) []int32 {
-		out, err := eval.WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 10, 15, false, Silent{})
+		out, err := eval.WholeGrowing(t.Context(), d, mustTrain(t, d, options(15)).Bundle, order, 15, false, Silent{})
 		expect.OK(t, err)
 		return out
 	}
-	if positional, named := classes(d), classes(byName(d)); len(named) != 30 || !slices.Equal(positional, named) {
+	if positional, named := classes(d), classes(byName(d)); len(named) != 40 || !slices.Equal(positional, named) {
 		t.Errorf("classes by name %v, by position %v", named, positional)
 	}
 }

@@ -116,8 +116,6 @@ func evalCommand() *cobra.Command {
 			"over the full graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a\n" +
 			"node. Rivals without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model,\n" +
 			"evidence adds the classes of known neighbours, a byte a node.\n\n" +
-			"With --prequential all nodes arrive in their order, are predicted, and get their labels later: on T\n" +
-			"and S as they were, with growth, with S trained anew each chunk and by alarm, and on T trained anew.\n\n" +
 			"With --missing-edges test nodes lose shares of their edges.\n\n" +
 			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which\n" +
 			"need not have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
@@ -125,7 +123,6 @@ func evalCommand() *cobra.Command {
 		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset small --methods solved,cached,logreg,mlp,glnn,evidence --calibrations none\n" +
 			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
-			"  trainer eval --preset drift --prequential\n" +
 			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
 	}
 	f := newStudyFlags(cmd)
@@ -134,20 +131,17 @@ func evalCommand() *cobra.Command {
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
 	measured := newMeasuring(flags)
-	stream := newPrequentialFlags(flags)
+	missing := missingFlag(flags)
 	for _, table := range []string{"csv", "markdown", "artifact"} {
-		cmd.MarkFlagsMutuallyExclusive("prequential", table)
 		cmd.MarkFlagsMutuallyExclusive("missing-edges", table)
 	}
-	cmd.MarkFlagsMutuallyExclusive("prequential", "missing-edges")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		// before the work begins
-		if err := errors.Join(stream.check(), cli.TryFile("csv", csvFile),
-			cli.TryFile("markdown", markdownFile)); err != nil {
+		if err := errors.Join(cli.TryFile("csv", csvFile), cli.TryFile("markdown", markdownFile)); err != nil {
 			return err
 		}
-		if stream.on || stream.missing != nil {
-			return stream.run(cmd, f, asJSON)
+		if *missing != nil {
+			return f.missingEdges(cmd, *missing, asJSON)
 		}
 		d, results, err := measured.results(cmd.Context(), f)
 		if err != nil {

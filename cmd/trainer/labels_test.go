@@ -47,7 +47,6 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 	for line, want := range map[string]string{
 		"train --engine disk --work " + work + " --out " + out + " --data " + dir:       "a run of stages",
 		"train --models dirsgc --out " + out + " --data " + dir:                         "model dirsgc",
-		"eval --prequential --data " + dir:                                              "evaluation in order",
 		"eval --missing-edges=0.5 --data " + dir:                                        "the study of missing edges",
 		"eval --calibrations lp --data " + dir:                                          "calibration lp",
 		"eval --calibrations le --data " + dir:                                          "calibration le",

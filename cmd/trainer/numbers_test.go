@@ -96,7 +96,6 @@ func refusedByPrograms(t *testing.T, task, dir string) {
 		"train --engine disk --work " + work + " --out " + out + " --data " + dir:           "the task is " + task,
 		"train --sums fixed --out " + out + " --data " + dir:                                "the task is " + task,
 		"train --models gcn --out " + out + " --data " + dir:                                "model gcn",
-		"eval --prequential --data " + dir:                                                  "evaluation in order",
 		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
 		"eval --calibrations lp --data " + dir:                                              "calibration lp",
 		"eval --calibrations le --data " + dir:                                              "calibration le",

@@ -26,7 +26,6 @@ import (
 	"rivulet/internal/refresh"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
-	"rivulet/trainer/prequential"
 )
 
 // refreshFlags holds the flags of refresh besides its settings.
@@ -43,8 +42,6 @@ type refreshFlags struct {
 	every               time.Duration
 	asJSON              bool
 	refit, update       bool
-	ifNeeded            bool
-	bounds              prequential.Bounds
 	run                 trainer.Options
 	named               *schemaFlags
 	withMap             *mapFlags
@@ -53,7 +50,7 @@ type refreshFlags struct {
 }
 
 func refreshCommand() *cobra.Command {
-	f := &refreshFlags{run: trainer.Defaults(), bounds: prequential.DefaultBounds()}
+	f := &refreshFlags{run: trainer.Defaults()}
 	f.run.Costs = false // a refresh compares accuracies
 	cmd := &cobra.Command{
 		Use:   "refresh --from FILE|kafka:TOPIC --data DIR --out DIR",
@@ -66,11 +63,6 @@ func refreshCommand() *cobra.Command {
 			"Options that are not given are taken from that artifact's run (not --representation and --weight-decays).\n" +
 			"Arrivals and labels are JSON lines in a file, or records of a topic, read to the end that it has at the\n" +
 			"start. Arrivals are taken by the consumers' rules: give the limits.* and input.* of theirs.\n\n" +
-			"With --if-needed a refresh first replays the arrivals since the artifact was made on it, and trains only if\n" +
-			"an alarm says so: S answers other than T with the arrivals in it does (condense anew), the labelled ones are\n" +
-			"answered right less often than the validation nodes were (retrain), or T has grown by much (outgrown). Else\n" +
-			"the next refresh reads these arrivals again. The artifact is --current, or the one of the newest graph in\n" +
-			"--data-out.\n\n" +
 			"With --every the command goes on until it is stopped, each refresh in a directory of its own below --out and\n" +
 			"--data-out. Started again with the same flags it goes on from the newest graph in --data-out, and publishes\n" +
 			"what was not published. --rounds 1 does one such refresh, for a scheduler such as cron, and fails if that\n" +
@@ -116,12 +108,6 @@ func refreshCommand() *cobra.Command {
 		"points of accuracy on the validation nodes that the new artifact may be worse")
 	flags.BoolVar(&f.refit, "refit-schema", false,
 		"fit the schema of named features anew, with what has arrived: positions move, so producers by position must follow")
-	flags.BoolVar(&f.ifNeeded, "if-needed", false, "train only if an alarm about the artifact that serves is raised")
-	flags.BoolVar(&f.bounds.Grow, "attach-arrivals", false,
-		"alarm: the consumers have attach.arrivals on, so that the artifact is judged with rows of M for arrivals")
-	flags.IntVar(&f.bounds.Batch, "micro-batch", f.bounds.Batch,
-		"alarm: arrivals of a micro-batch, which do not know each other")
-	boundsFlags(flags, &f.bounds)
 	flags.DurationVar(&f.every, "every", 0, "refresh again this long after the last one ended; 0: once")
 	flags.IntVar(&f.rounds, "rounds", 0,
 		"end after so many refreshes, each in a directory of its own below --out and --data-out; 0: as --every says")
@@ -226,17 +212,10 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", f.keep)
 	case f.keepCopies == 0 || f.keepCopies < -1:
 		return fmt.Errorf("--keep-copies is %d, want 1 or more, or -1 for all", f.keepCopies)
-	case f.ifNeeded && f.engine.staged():
-		return errors.New("--if-needed judges an artifact on the graph in memory, and a run of stages does not have it there")
-	case f.ifNeeded && f.current == "" && f.dataOut == "":
-		return errors.New("--if-needed: which artifact is to be judged? Give --current, or --data-out with an earlier " +
-			"refresh's graph")
 	case f.waiting < 0:
 		return fmt.Errorf("--waiting is %d, want 0 or more", f.waiting)
 	}
-	if err := errors.Join(f.bounds.Validate(), f.engine.checkFlags(f.out),
-		requireFlag(f.flags, "if-needed", f.ifNeeded,
-			append([]string{"attach-arrivals", "micro-batch"}, boundNames...)...)); err != nil {
+	if err := f.engine.checkFlags(f.out); err != nil {
 		return err
 	}
 	from, _, err := f.sources()
@@ -316,17 +295,13 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 		}
 		return err
 	}
-	var bounds *prequential.Bounds
-	if f.ifNeeded {
-		bounds = &f.bounds
-	}
 	var key ed25519.PrivateKey
 	if f.sign != "" {
 		if key, err = signature.PrivateKeyOf(f.sign); err != nil {
 			return nil, fmt.Errorf("--sign %s: %w", f.sign, err)
 		}
 	}
-	return &refresh.Refresher{Bounds: bounds, Sign: key, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
+	return &refresh.Refresher{Sign: key, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
 		Current: f.current,
 		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
 		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,

@@ -8,9 +8,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
+	"rivulet/infer"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/prequential"
 )
 
 // A refresh of an artifact whose model and own features were chosen by validation serves the same model, has an expert
@@ -53,8 +53,11 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	later, err := dataset.Open(filepath.Join(dir, "later"), dataset.OpenOptions{})
 	expect.OK(t, err)
 	logits := func(b *artifact.Bundle) []float32 {
-		v, err := prequential.NewVersion(b)
+		of := b.Models[0]
+		model, err := infer.Build(of.Name, of.Params)
 		expect.OK(t, err)
+		v := eval.Plain(model.Frozen(of.Tables, &b.Preprocess))
+		v.Expert = b.Expert(of.Name)
 		set := eval.Attach(later, later.Original(), dataset.Batches(later.Test, 64), false).On(b.Mapping.Rows, nil)
 		var out []float32
 		for _, batch := range set.Batches {

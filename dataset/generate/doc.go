@@ -29,11 +29,4 @@
 // classes change with time (Lifetime, from which [dataset.Dataset.Times]); "flickr", "reddit" and "pubmed" in the shape
 // of the paper's sets. In every preset, features alone or edges alone come nowhere near a model with both; presets.go
 // has the figures and a test checks them. [Scaled] returns a preset with another number of nodes.
-//
-// # Files
-//
-//	generate.go  the [Generator], its checks, and [Generate]
-//	edges.go     the edges, exactly as many as were asked for
-//	features.go  bags of words and dense features
-//	presets.go   the presets, and a baseline's accuracy on each
 package generate

@@ -97,7 +97,7 @@ func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, erro
 // compare fills the windows in.
 func (r *GrowReport) compare(ctx context.Context, p *plan, b *artifact.Bundle, t *tally, progress *cli.Lines) error {
 	n := len(p.order)
-	whole, err := eval.WholeGrowing(ctx, p.base, b, p.order, 0, max(1, n/wholeSteps), true, progress)
+	whole, err := eval.WholeGrowing(ctx, p.base, b, p.order, max(1, n/wholeSteps), true, progress)
 	if err != nil {
 		return err
 	}

@@ -5,17 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer/target"
 	"rivulet/internal/durable"
-	"rivulet/schema"
 	"rivulet/test/expect"
-	"rivulet/trainer/prequential"
 )
 
 // pair is a–b, which train and validate, and c, which tests.
@@ -24,27 +20,6 @@ func pair() *dataset.Dataset {
 		Adj:    &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 1, 2, 2}, ColIdx: []int32{1, 0}},
 		X:      graph.Features{Dense: &graph.Dense{Rows: 3, Cols: 1, Data: []float32{1, 2, 3}}},
 		Labels: []int32{0, 0, 0}, Classes: []string{"one"}, Train: []int32{0}, Validation: []int32{1}, Test: []int32{2}}
-}
-
-// Alarms about a graph with weights, directions, types of nodes or another task than classes are refused by name, as
-// the accuracies and agreements that raise alarms are measured on plain graphs only.
-func TestAlarmsAreOfPlainGraphs(t *testing.T) {
-	for want, change := range map[string]func(d *dataset.Dataset){
-		"edges have weights":    func(d *dataset.Dataset) { d.Adj.Val = []float32{2, 2} },
-		"edges have directions": func(d *dataset.Dataset) { d.Relate(&graph.Bins{Directed: true}, d.Adj) },
-		"is for classes only":   func(d *dataset.Dataset) { d.Task = target.Number },
-		"nodes are of several":  func(d *dataset.Dataset) { d.NodeTypes = &schema.Types{} },
-	} {
-		d := pair()
-		change(d)
-		g, err := NewGraph("", d)
-		expect.OK(t, err)
-		r := &Refresher{Graph: g, Bounds: &prequential.Bounds{}}
-		if _, err := r.judge(t.Context(), &Round{grown: g}); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "--if-needed") {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
 }
 
 // stored stores the graph of a round.

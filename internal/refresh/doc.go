@@ -26,10 +26,4 @@
 // consumers' offsets.
 //
 // [rivulet/trainer/merge] merges, in memory or in files beside the files of the graph that they become.
-//
-//	refresh.go  the round                    source.go   arrivals and labels    serving.go  versions, their accuracy
-//	finish.go   the rest of an interrupted round   begin.go    where to read on       report.go   the report of a round
-//	graph.go    a graph on the disk          copies.go   graphs and artifacts of many rounds
-//	scratch.go  files of one round           intake.go   records decoded together
-//	schema.go   names of features                  alarm.go    whether the artifact that serves is good enough to stay
 package refresh

@@ -24,7 +24,6 @@ import (
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 	"rivulet/trainer/original"
-	"rivulet/trainer/prequential"
 )
 
 // Services opens the services that a refresh uses, for as long as it needs them.
@@ -75,9 +74,6 @@ type Refresher struct {
 	Keep    int                // older versions to keep for rolling back; below 0: all
 	Sign    ed25519.PrivateKey // signs what is published; nil: nobody does
 	MaxDrop float64
-	// Bounds are those of the alarms about the artifact of Current, or of the graph to go on from: a round trains only if
-	// one is raised, and else leaves the arrivals to the next round. nil: a round trains whenever there is something new.
-	Bounds *prequential.Bounds
 	// Options returns the options of the training, given the manifest of the artifact to compare with;
 	// nil: there is none.
 	Options func(current *artifact.Manifest) (trainer.Options, error)
@@ -103,7 +99,6 @@ type Round struct {
 	grown   *Graph        // of a round that has merged without Dir and State
 	expect  *string       // version that CURRENT must name
 	next    kafka.Offsets // offsets of the group
-	waits   bool          // no alarm was raised: the arrivals are left to the next round
 	scratch string        // directory of the arrivals' files, and of the grown tables; empty: there is none
 }
 
@@ -157,11 +152,6 @@ func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round
 	}
 	if !round.Report.Merged.Changed() && !r.anew {
 		return round, nil
-	}
-	due, err := r.judge(ctx, round)
-	if err != nil || !due {
-		round.waits = err == nil
-		return round, err
 	}
 	return round, r.make(ctx, round, out)
 }
@@ -338,9 +328,6 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 // ToRedis, and last commits the group's offsets. If the round had nothing new, it only stores and
 // commits how far it has read.
 func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err error) {
-	if o.waits {
-		return nil
-	}
 	if o.Bundle == nil {
 		return r.readOn(ctx, o)
 	}

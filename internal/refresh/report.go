@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"rivulet/trainer/merge"
-	"rivulet/trainer/prequential"
 )
 
 // Report describes one round.
@@ -20,9 +19,6 @@ type Report struct {
 	Data      string       `json:"data,omitempty"` // directory of the data set with its arrivals
 	Published bool         `json:"published"`
 	Committed bool         `json:"committed"` // the group's offsets
-
-	// the artifact that served, with the alarms; nil: it was not judged
-	Judged *prequential.Figures `json:"judged,omitempty"`
 
 	Finished string `json:"finished,omitempty"` // version of an earlier refresh, which was published only now
 	Gone     int64  `json:"gone,omitempty"`     // records that the topic has lost before a refresh read them
@@ -73,13 +69,6 @@ func (o *Report) Print(w io.Writer) error {
 	}
 	if err := o.Merged.Print(w); err != nil {
 		return err
-	}
-	if o.Judged != nil {
-		fmt.Fprintf(w, "the artifact that serves, after %d arrivals: %s\n", o.Judged.Arrivals, o.Judged)
-		if len(o.Judged.Alarms) == 0 {
-			_, err := fmt.Fprintln(w, "no alarm: no artifact was made, and the next refresh reads these arrivals again")
-			return err
-		}
 	}
 	if o.Artifact == "" {
 		_, err := fmt.Fprintln(w, "nothing new: no artifact was made")

@@ -1,6 +1,3 @@
-// Package study measures more than one run: it is the laboratory's bench.
-//
-//	study.go     methods, models and sizes over seeds, and the ablations of the method learned ([Run])
-//	schedule.go  how long the runs that are left will take
-//	grow.go      the gain from rows of M for arrivals, which a run's artifact gives them ([Grow])
+// Package study measures more than one run: methods, models and sizes over seeds ([Run]), the gain from rows of M for
+// arrivals ([Grow]), and what lost edges cost ([Missing]).
 package study

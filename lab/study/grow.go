@@ -16,7 +16,6 @@ import (
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
-	"rivulet/trainer/prequential"
 )
 
 // GrowOptions say which cases of growth to measure.
@@ -132,7 +131,7 @@ const purposeOrders = 3
 
 // growingGraph is a served S to which arrivals are attached.
 type growingGraph struct {
-	version  *prequential.Version
+	version  *version
 	data     *dataset.Dataset
 	batch    int // arrivals of a micro-batch
 	measured int // nodes of a batch that is measured
@@ -148,7 +147,7 @@ func newGrowingGraph(ctx context.Context, d *dataset.Dataset, o GrowOptions, s *
 	if err != nil {
 		return nil, err
 	}
-	v, err := prequential.NewVersion(out.Bundle)
+	v, err := newVersion(out.Bundle)
 	return &growingGraph{v, d, o.Batch, run.Batch}, err
 }
 
@@ -162,8 +161,8 @@ type wave struct {
 func (g *growingGraph) measure(ctx context.Context, first, second []int32) (w wave, err error) {
 	w = wave{first: len(first), second: len(second), ignored: map[string]float64{},
 		attached: map[string]float64{}, whole: map[string]float64{}}
-	grown := g.version.Fresh()
-	if w.left, err = grown.Grow(ctx, g.data, first, g.batch); err != nil {
+	grown := g.version.fresh()
+	if w.left, err = grown.grow(ctx, g.data, first, g.batch); err != nil {
 		return w, err
 	}
 	ignored, err := eval.LookUp(ctx, g.data, g.version, second, g.measured, false)
@@ -174,7 +173,7 @@ func (g *growingGraph) measure(ctx context.Context, first, second []int32) (w wa
 	if err != nil {
 		return w, err
 	}
-	joined, b := g.data.Joined(first), g.version.Bundle
+	joined, b := g.data.Joined(first), g.version.bundle
 	original := joined.Original()
 	onGrown := eval.Attach(joined, original, dataset.Batches(second, g.measured), false)
 	inputs := b.Preprocess.Raw(original.X)
@@ -183,7 +182,7 @@ func (g *growingGraph) measure(ctx context.Context, first, second []int32) (w wa
 		if err != nil {
 			return w, err
 		}
-		onS := g.version.Of(m.Name)
+		onS := g.version.of(m.Name)
 		w.ignored[m.Name] = eval.Run(onS, ignored).Accuracy(ignored)
 		w.attached[m.Name] = eval.Run(onS, attached).Accuracy(attached)
 		whole := eval.Plain(model.Joint(original.Adj, inputs, &b.Preprocess))
@@ -220,7 +219,7 @@ func (g *growingGraph) results(o GrowOptions, waves map[float64][]wave) []GrowRe
 			}
 			return eval.SpreadOf(values)
 		}
-		for _, m := range g.version.Bundle.Models {
+		for _, m := range g.version.bundle.Models {
 			name := m.Name
 			out = append(out, GrowResult{Model: name, Share: share, First: of[0].first, Second: of[0].second, Orders: len(of),
 				Ignored:         over(func(w *wave) float64 { return w.ignored[name] }),

@@ -14,7 +14,6 @@ import (
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
-	"rivulet/trainer/prequential"
 )
 
 // MissingResult holds accuracies in percent of test nodes that lost a share of their edges, each on its own, by the
@@ -56,7 +55,7 @@ func Missing(ctx context.Context, d *dataset.Dataset, run trainer.Options, seeds
 		if err != nil {
 			return nil, err
 		}
-		v, err := prequential.NewVersion(out.Bundle)
+		v, err := newVersion(out.Bundle)
 		if err != nil {
 			return nil, err
 		}
@@ -100,18 +99,18 @@ func thinned(adj *graph.CSR, nodes []int32, share float64, rng *rand.Rand) *grap
 }
 
 // missing returns the accuracies of Whole, of S alone and with the expert, and the share of isolated nodes.
-func missing(ctx context.Context, d *dataset.Dataset, v *prequential.Version, size int,
+func missing(ctx context.Context, d *dataset.Dataset, v *version, size int,
 	progress trainer.Progress) (row [4]float64, err error) {
 	set, err := eval.LookUp(ctx, d, v, d.Test, size, false)
 	if err != nil {
 		return row, err
 	}
-	class, err := eval.WholeGrowing(ctx, d, v.Bundle, d.Test, 0, len(d.Test), false, progress)
+	class, err := eval.WholeGrowing(ctx, d, v.bundle, d.Test, len(d.Test), false, progress)
 	if err != nil {
 		return row, err
 	}
 	whole := eval.Answer{Class: class}
-	alone := *v.Predictor()
+	alone := *v.predictor()
 	alone.Expert = nil
 	row[0] = whole.Accuracy(set)
 	row[1], row[2] = eval.Run(&alone, set).Accuracy(set), eval.Run(v, set).Accuracy(set)

@@ -35,21 +35,21 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 
 // WholeGrowing predicts nodes that arrive in an order (dataset indices, none of them in T), as the default model of an
 // artifact does on the growing graph: T with all earlier arrivals in it, without their classes, joint, node by node.
-// step arrivals at a time share a graph, so that up to step-1 arrivals just before a node are missing in it. Arrivals
-// before number from are not predicted; the predicted classes of the others are returned in order. With own the
-// artifact's expert of own features answers beside the model, if it has one.
-func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, from, step int, own bool,
+// step arrivals at a time share a graph, so that up to step-1 arrivals just before a node are missing in it. It returns
+// the predicted classes in order. With own the artifact's expert of own features answers beside the model, if it has
+// one.
+func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, order []int32, step int, own bool,
 	progress watch.Progress) ([]int32, error) {
 	d, _, err := features.Encode(d, b.Schema, schema.FitOptions{})
 	if err != nil {
 		return nil, err
 	}
 	var out []int32
-	for at := from; at < len(order); at += step {
+	for at := 0; at < len(order); at += step {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		progress.Step("answering on the whole graph", at-from, len(order)-from)
+		progress.Step("answering on the whole graph", at, len(order))
 		joined := d.Joined(order[:at])
 		original := joined.Original()
 		model, err := wholeModel(original, b)
@@ -63,7 +63,7 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 		nodes := order[at:min(at+step, len(order))]
 		out = append(out, Run(answerer, Attach(joined, original, [][]int32{nodes}, false)).Class...)
 	}
-	progress.Step("answering on the whole graph", len(order)-from, len(order)-from)
+	progress.Step("answering on the whole graph", len(order), len(order))
 	return out, nil
 }
 
