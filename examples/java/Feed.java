@@ -22,9 +22,17 @@ public final class Feed {
             consumer.subscribe(List.of("predictions"));
             while (left > 0) {
                 for (var record : consumer.poll(Duration.ofSeconds(1))) {
+                    if (record.value() == null) { // a tombstone, by which a compacted topic forgets a key
+                        continue;
+                    }
+                    var type = record.headers().lastHeader("content-type");
                     Matcher m = FIELDS.matcher(new String(record.value(), StandardCharsets.UTF_8));
-                    if (!m.find()) {
-                        throw new IllegalStateException("no prediction at offset " + record.offset());
+                    if (record.headers().lastHeader("rivulet-reason") != null // a dead letter
+                            || type != null && !new String(type.value(), StandardCharsets.UTF_8).startsWith("application/json")
+                            || !m.find()) {
+                        System.err.println(record.topic() + "/" + record.partition() + "/" + record.offset()
+                                + " is passed over: it is no prediction in JSON");
+                        continue;
                     }
                     System.out.println(m.group(1) + " " + m.group(2) + " " + m.group(3));
                     left--;

@@ -108,6 +108,85 @@ def test_headers_and_key(stack: tuple[str, Set]) -> None:
     assert "rivulet-reason" in headers
 
 
+class Record:
+    """A record as confluent-kafka has it."""
+
+    def __init__(self, value: bytes | None, **headers: str) -> None:
+        self._value = value
+        self._headers = [(name.replace("_", "-"), text.encode()) for name, text in headers.items()] or None
+
+    def value(self) -> bytes | None:
+        return self._value
+
+    def headers(self) -> list[tuple[str, bytes]] | None:
+        return self._headers
+
+    def topic(self) -> str:
+        return "predictions"
+
+    def partition(self) -> int:
+        return 3
+
+    def offset(self) -> int:
+        return 17
+
+
+PREDICTION = b'{"id":"a","class":1,"probability":0.5,"source":{"topic":"arrivals","partition":0,"offset":1}}'
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"content_type": "application/json"}, {"content_type": '"application/JSON; charset=utf-8"'}]
+)
+def test_predictions_are_read(headers: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+    said = kafka.prediction_of(Record(PREDICTION, **headers))
+    assert said is not None and said["id"] == "a"
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (Record(None), None),
+        (Record(PREDICTION, content_type="application/x-protobuf"), "content-type is application/x-protobuf"),
+        (Record(b'{"id":"a"}', rivulet_reason="unparsable"), "dead letter, of the reason unparsable"),
+        (Record(b""), "no JSON"),
+        (Record(b"\xff"), "no JSON"),
+        (Record(b"[1]"), "no prediction"),
+        (Record(b'{"id":"a","source":"x"}'), "no prediction"),
+    ],
+)
+def test_other_records_are_passed_over(
+    record: Record, problem: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert kafka.prediction_of(record) is None
+    if problem is None:
+        assert not caplog.records
+    else:
+        assert "predictions/3/17 is passed over" in caplog.text and problem in caplog.text
+
+
+def test_a_feed_survives_other_records(stack: tuple[str, Set]) -> None:
+    """A tombstone, another form and a text lie between predictions."""
+    broker, _ = stack
+    admin = pytest.importorskip("confluent_kafka.admin")
+    client = admin.AdminClient({"bootstrap.servers": broker})
+    client.create_topics([admin.NewTopic("mixed", 1, 1)])["mixed"].result(60)
+    producer = kafka.Producer({"bootstrap.servers": broker})
+    for value, headers in (
+        (PREDICTION, []),
+        (None, []),
+        (b"\x01", [("content-type", "application/x-protobuf")]),
+        (b"text", []),
+        (PREDICTION, []),
+    ):
+        producer.produce("mixed", key=b"a", value=value, headers=headers)
+    assert producer.flush(60) == 0
+    assert len(kafka.read_predictions(broker, "mixed", timeout=60)) == 2
+    feed = kafka.follow_predictions(broker, "mixed", group="mixed")
+    assert [next(feed)["source"]["offset"], next(feed)["source"]["offset"]] == [1, 1]
+    feed.close()
+
+
 def test_what_cannot_be_sent(stack: tuple[str, Set]) -> None:
     broker, _ = stack
     sender = kafka.Sender(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time as clock
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CONTENT_TYPE = "application/json"
+
+_log = logging.getLogger(__name__)
 
 
 class SendError(RuntimeError):
@@ -112,8 +115,9 @@ def read_predictions(
     """Return the predictions of a topic as a table (`frames.predictions_frame`). Needs pandas.
 
     It reads from the beginning to where the topic ends now, or, with a count, waits for that many. Predictions
-    of aborted transactions are left out, unless committed is False. No offsets are committed: a second call
-    reads the same again. Raises TimeoutError if it takes longer than so many seconds.
+    of aborted transactions are left out, unless committed is False, and so are records that are no predictions
+    in JSON (`prediction_of`). No offsets are committed: a second call reads the same again. Raises TimeoutError
+    if it takes longer than so many seconds.
     """
     from .frames import predictions_frame
 
@@ -146,7 +150,9 @@ def _to_the_end(consumer: Consumer, topic: str, count: int | None, deadline: flo
             continue
         error = message.error()
         if error is None:
-            values.append(message.value() or b"")
+            value = message.value()
+            if value is not None and prediction_of(message) is not None:
+                values.append(value)
         elif error.code() == KafkaError._PARTITION_EOF:
             open_ends.discard(message.partition())
         elif not error.retriable():
@@ -165,7 +171,8 @@ def follow_predictions(
     """Yield predictions as they come, as objects with the fields of event/README.md, for a feed.
 
     A member of the consumer group goes on where the group stood. A prediction is done when the next one is asked
-    for: after a crash the last ones come again, and `source` tells which.
+    for: after a crash the last ones come again, and `source` tells which. Records that are no predictions in
+    JSON are passed over (`prediction_of`).
     """
     consumer = _consumer(brokers, group, committed, {**(config or {}), "enable.auto.offset.store": False})
     try:
@@ -176,12 +183,47 @@ def follow_predictions(
                 continue
             error = message.error()
             if error is None:
-                yield json.loads(message.value() or b"")
+                prediction = prediction_of(message)
+                if prediction is not None:
+                    yield prediction
                 consumer.store_offsets(message=message)
             elif error.code() != KafkaError._PARTITION_EOF and not error.retriable():
                 raise KafkaException(error)
     finally:
         consumer.close()
+
+
+def prediction_of(message: Any) -> dict[str, Any] | None:
+    """Return the prediction of a record of confluent-kafka; None for a record that is none.
+
+    A record without a value is a tombstone, by which a compacted topic forgets a key. A record of another
+    content-type, a dead letter, and a value that is no prediction in JSON become warnings of the log.
+    """
+    value = message.value()
+    if value is None:
+        return None
+    headers = {name: text or b"" for name, text in message.headers() or ()}
+    kind = headers.get("content-type", b"").decode(errors="replace").split(";")[0].strip().strip('"').lower()
+    if "rivulet-reason" in headers:
+        problem = "it is a dead letter, of the reason " + headers["rivulet-reason"].decode(errors="replace")
+    elif kind not in ("", CONTENT_TYPE):
+        problem = f"its content-type is {kind}, and {CONTENT_TYPE} is read"
+    else:
+        try:
+            said = json.loads(value)
+            if isinstance(said, dict) and "id" in said and isinstance(said.get("source"), dict):
+                return said
+            problem = "it is no prediction: want an object with id and source"
+        except ValueError as error:
+            problem = f"it is no JSON: {error}"
+    _log.warning(
+        "the record at %s/%d/%d is passed over: %s",
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        problem,
+    )
+    return None
 
 
 def _consumer(brokers: str, group: str, committed: bool, config: Mapping[str, Any]) -> Consumer:
