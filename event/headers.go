@@ -1,11 +1,14 @@
 package event
 
 import (
+	"bytes"
 	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Names of the record headers that Rivulet reads (content-type) and writes.
@@ -37,14 +40,25 @@ const KindEdge = "edge"
 const maxDetail = 1024
 
 // HeaderValue returns the value of a header, nil if there is none. Of several the last one counts, because a later
-// header amends an earlier one. Case does not matter.
+// header amends an earlier one. Case does not matter. Some producers, as Spring Cloud Stream's, write values as JSON: of
+// a text in quotes the text is returned; the name may have quotes, too.
 func HeaderValue(headers []Header, name string) []byte {
 	for _, h := range slices.Backward(headers) {
-		if strings.EqualFold(h.Key, name) {
-			return h.Value
+		if strings.EqualFold(h.Key, name) || len(h.Key) == len(name)+2 && strings.EqualFold(h.Key, `"`+name+`"`) {
+			return unquoted(h.Value)
 		}
 	}
 	return nil
+}
+
+// unquoted returns the text of a JSON string, and another value as it is.
+func unquoted(value []byte) []byte {
+	if text := bytes.TrimSpace(value); len(text) > 1 && text[0] == '"' {
+		if inside, err := jsontext.AppendUnquote(nil, text); err == nil {
+			return inside
+		}
+	}
+	return value
 }
 
 // RecordHeaders returns the headers of the dead-letter record: the record's own, then rivulet-reason,

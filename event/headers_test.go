@@ -156,3 +156,37 @@ func TestTraceContext(t *testing.T) {
 		}
 	}
 }
+
+// Spring Cloud Stream writes header values as JSON. Another value is returned as it is, also one that only looks so.
+func TestHeaderValues(t *testing.T) {
+	for name, c := range map[string]struct {
+		headers []event.Header
+		want    string
+	}{
+		"plain":         {[]event.Header{{Key: "rivulet-kind", Value: []byte("edge")}}, "edge"},
+		"in quotes":     {[]event.Header{{Key: "rivulet-kind", Value: []byte(`"edge"`)}}, "edge"},
+		"with a blank":  {[]event.Header{{Key: "rivulet-kind", Value: []byte(` "edge" `)}}, "edge"},
+		"escaped":       {[]event.Header{{Key: "rivulet-kind", Value: []byte(`"e\u0064ge"`)}}, "edge"},
+		"a quoted name": {[]event.Header{{Key: `"Rivulet-Kind"`, Value: []byte(`edge`)}}, "edge"},
+		"one quote":     {[]event.Header{{Key: "rivulet-kind", Value: []byte(`"edge`)}}, `"edge`},
+		"a quote":       {[]event.Header{{Key: "rivulet-kind", Value: []byte(`"`)}}, `"`},
+		"the last one": {[]event.Header{{Key: "rivulet-kind", Value: []byte("a")},
+			{Key: "RIVULET-KIND", Value: []byte(`"b"`)}}, "b"},
+		"none": {[]event.Header{{Key: "kind", Value: []byte("edge")}}, ""},
+	} {
+		expect.Same(t, c.want, string(event.HeaderValue(c.headers, event.HeaderKind)), "%s", name)
+	}
+}
+
+// The header that tells an edge from an arrival is understood as producers write it.
+func TestKindOfAnEdge(t *testing.T) {
+	for value, want := range map[string]bool{"edge": true, `"edge"`: true, "Edge": true, " edge": true, "": false,
+		"node": false, `"node"`: false} {
+		var e event.Edge
+		is, err := (&form.Reader{}).Edge([]event.Header{{Key: event.HeaderKind, Value: []byte(value)}},
+			[]byte(`{"source":"a","target":"b"}`), &e)
+		if is != want || err != nil || is && (e.Source != "a" || e.Target != "b") {
+			t.Errorf("%q: an edge %v, want %v; %+v, %v", value, is, want, e, err)
+		}
+	}
+}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/json"
@@ -114,17 +112,5 @@ func ContentTypeOf(headers []event.Header) string {
 			return name
 		}
 	}
-	return contentType(value)
-}
-
-// contentType returns the text of a content-type header: some producers, as Spring Cloud Stream's, write header values
-// as JSON, with quotes around them.
-func contentType(value []byte) string {
-	text := strings.TrimSpace(string(value))
-	if len(text) > 1 && text[0] == '"' {
-		if inside, err := jsontext.AppendUnquote(nil, text); err == nil {
-			return strings.TrimSpace(string(inside))
-		}
-	}
-	return text
+	return strings.TrimSpace(string(value))
 }

@@ -2,6 +2,7 @@ package form
 
 import (
 	"errors"
+	"strings"
 
 	"rivulet/event"
 	"rivulet/event/connect"
@@ -10,7 +11,8 @@ import (
 
 // isEdge reports whether a header says that the record is an edge of its own.
 func isEdge(headers []event.Header) bool {
-	return string(event.HeaderValue(headers, event.HeaderKind)) == event.KindEdge
+	kind := event.HeaderValue(headers, event.HeaderKind)
+	return string(kind) == event.KindEdge || strings.EqualFold(strings.TrimSpace(string(kind)), event.KindEdge)
 }
 
 // Edge reads a record into e if it is an edge of its own. It is one if the header rivulet-kind says so, or if a
