@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -16,7 +17,12 @@ import (
 // bucket returns the source of an address s3://bucket/path.
 func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
 	region := cmp.Or(Region(), "us-east-1")
-	base := &url.URL{Scheme: "https", Host: u.Host + ".s3." + region + ".amazonaws.com", Path: u.Path}
+	base := &url.URL{Scheme: "https", Host: "s3." + region + "." + domainOf(region), Path: u.Path}
+	if strings.Contains(u.Host, ".") { // certificates of AWS have one label in front of s3
+		base.Path = "/" + u.Host + u.Path
+	} else {
+		base.Host = u.Host + "." + base.Host
+	}
 	if other := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); other != "" {
 		at, err := url.Parse(other)
 		if err != nil || at.Host == "" || at.User != nil {
@@ -26,6 +32,26 @@ func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
 	}
 	s := &signed{next: transport, region: region, by: NewAWS()}
 	return &source{base, &http.Client{Transport: s, CheckRedirect: stay}}, nil
+}
+
+// partitions are the domains of AWS' partitions, by how the names of their regions begin.
+var partitions = []struct{ region, domain string }{
+	{"cn-", "amazonaws.com.cn"},
+	{"eusc-", "amazonaws.eu"},
+	{"us-iso-", "c2s.ic.gov"},
+	{"us-isob-", "sc2s.sgov.gov"},
+	{"us-isof-", "csp.hci.ic.gov"},
+	{"eu-isoe-", "cloud.adc-e.uk"},
+}
+
+// domainOf returns the domain of the addresses of a region.
+func domainOf(region string) string {
+	for _, p := range partitions {
+		if strings.HasPrefix(region, p.region) {
+			return p.domain
+		}
+	}
+	return "amazonaws.com"
 }
 
 // Region returns the region of AWS that the environment names, "" for none.
