@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"reflect"
 	"regexp"
@@ -132,10 +133,18 @@ func (l *loader) file(path string) error {
 			l.problem(key, "", origin, expansion.FindString(fmt.Sprint(values[key]))+
 				" is not expanded in a file: set the environment's "+(&field{key: key}).env()+" instead")
 		case l.schema.byKey[key] != nil:
-			l.put(key, values[key], origin)
+			l.put(key, wholeNumber(values[key]), origin)
 		}
 	}
 	return nil
+}
+
+// wholeNumber returns a number without a fraction as an int, and another value as it is. Helm writes 1000000 as 1e+06.
+func wholeNumber(value any) any {
+	if x, is := value.(float64); is && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return int(x)
+	}
+	return value
 }
 
 // readFile returns a file's values by key, such as kafka.brokers, and the line of each key, also of sections.

@@ -128,6 +128,19 @@ func TestLists(t *testing.T) {
 }
 
 // The file may be named by the environment; --config goes before it, and an empty one turns it off.
+// Helm writes whole numbers of seven digits as powers of ten.
+func TestLargeNumbersOfHelm(t *testing.T) {
+	cfg, err := Load[Consumer](sources(t, "limits: {edges: 1e+06}\ncache: {bytes: 1.073741824e+09}\n"+
+		"output: {coverage: 1e+00}\nkafka: {fetch: {max_bytes: 2.097152e+06}}", nil))
+	expect.OK(t, err)
+	expect.Same(t, 1_000_000, cfg.Limits.Edges, "limits.edges")
+	expect.Same(t, Bytes(1<<30), cfg.Cache.Bytes, "cache.bytes")
+	expect.Same(t, 1.0, cfg.Output.Coverage, "output.coverage")
+	expect.Same(t, Bytes(2<<20), cfg.Kafka.Fetch.MaxBytes, "kafka.fetch.max_bytes")
+	_, err = Load[Consumer](sources(t, "limits: {edges: 1.5}", nil))
+	expect.Error(t, err, "limits.edges", "whole number")
+}
+
 func TestFileByVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.yaml")
 	expect.OK(t, os.WriteFile(path, []byte("batch: {size: 77}"), 0o600))
