@@ -2,7 +2,6 @@ package answer
 
 import (
 	"math"
-	"slices"
 
 	"rivulet/event"
 	"rivulet/graph"
@@ -27,11 +26,18 @@ func Links(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighb
 		most[i] = k + len(arrivals.NeighboursOf(i))
 	}
 	out := make([][]event.Link, embeddings.Rows)
+	known := map[string]bool{}
 	for i, hits := range candidates.Top(embeddings, most) {
 		out[i] = make([]event.Link, 0, min(k, len(hits)))
+		clear(known)
+		for _, id := range arrivals.NeighboursOf(i) {
+			known[id] = true
+		}
 		for _, hit := range hits {
-			id := candidates.ID(hit.Candidate)
-			if len(out[i]) < k && !slices.Contains(arrivals.NeighboursOf(i), id) {
+			if len(out[i]) == k {
+				break
+			}
+			if id := candidates.ID(hit.Candidate); !known[id] {
 				out[i] = append(out[i], event.Link{ID: id, Score: hit.Score})
 			}
 		}
