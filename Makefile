@@ -70,7 +70,7 @@ bench: ## the benchmarks, in the users' units
 	$(GO) test -run '^$$' -bench . ./...
 
 benchcheck: ## ratios of serving to its rivals in one run, never times: fails where one is below its bound (docs/performance.md)
-	$(GO) run ./cmd/rivulet bench --check
+	RIVULET_TEST_RATIOS=1 $(GO) test -count=1 -timeout 60m -v -run TestRatiosToRivals ./internal/bench
 
 integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
 	tools/kafka/kafka.sh start $(KAFKA)

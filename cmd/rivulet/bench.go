@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -27,46 +26,35 @@ const (
 type benchFlags struct {
 	bench.Options
 	services, format string
-	save             string
-	asJSON, check    bool
+	asJSON           bool
 }
 
 func benchCommand() *cobra.Command {
 	f := &benchFlags{Options: bench.Options{Time: 200 * time.Millisecond}}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure what serving costs on this machine, beside its rivals",
+		Short: "Measure what serving costs on this machine",
 		Long: "bench measures on graphs and artifacts of random numbers, in the shapes of Pubmed, Flickr and Reddit:\n" +
-			"  kernels  dense products by themselves: the row-stable one that serves, the fast one that trains, a plain loop\n" +
-			"  core     node batches of 1, 10, 100 and 1000, from rows of M in memory to probabilities, for each model\n" +
-			"  rivals   the same arrivals on the original graph: its own frozen tables (cached), joined to it and\n" +
-			"           computed for the neighbourhood, and for the whole of it (Whole); both with their first weights\n" +
-			"           multiplied beforehand\n" +
-			"  rows     rows of M from memory, and from Redis behind a cache that has 0, 50 and 90% of them\n" +
-			"  stream   the consumer in this process, in JSON and Protobuf, beside a passthrough (the same fetch, and\n" +
-			"           the same predictions published without making them) and a plain loop of franz-go: a topic drained\n" +
-			"           by each in turn, then latencies from an arrival's due time to its publication, at 50 and 80% of\n" +
-			"           the highest rate; with --delivery exactly_once the consumer with transactions, too\n" +
-			"  store    only if it is named, with --services given: an M of --store-rows rows published to Redis, and\n" +
-			"           lookups behind caches of 1 and 10% of it, by how skewed the ids are (the id of rank r is asked for\n" +
-			"           as 1/r^skew)\n" +
+			"  core    node batches of 1, 10, 100 and 1000, from rows of M in memory to probabilities, for each model\n" +
+			"  stream  the consumer in this process, in JSON and Protobuf: a topic drained, then latencies from an\n" +
+			"          arrival's due time to its publication, at 50 and 80% of the highest rate; with --delivery\n" +
+			"          exactly_once the consumer with transactions, too\n" +
 			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker\n" +
 			"and Redis run in another one (--services embedded) or are yours (given): topics, groups and keys with\n" +
 			"names of their own are made there, and removed afterwards. docs/performance.md says what the figures\n" +
 			"mean.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet bench\n  rivulet bench --only core,rivals --shapes reddit --models sgc,gcn --time 2s\n" +
+		Example: "  rivulet bench\n  rivulet bench --only core --shapes reddit --models sgc,gcn --time 2s\n" +
 			"  rivulet bench --only stream --services given --kafka.brokers localhost:9092 \\\n" +
 			"    --redis.url redis://localhost:6379/15\n" +
 			"  rivulet bench --only core --format benchmark > new.txt   # benchstat old.txt new.txt",
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Only, "only", nil, "sections to measure: "+strings.Join(bench.Sections, ", ")+
-		" (default all but store)")
-	flags.IntSliceVar(&f.StoreRows, "store-rows", []int{1_000_000}, "rows of M in section store")
+		" (default both)")
 	flags.StringSliceVar(&f.Shapes, "shapes", nil,
-		"shapes: pubmed, flickr, reddit (default all; rows and stream take the first, or flickr)")
-	flags.StringSliceVar(&f.Models, "models", nil, "models of core and rivals (default all, rivals sgc and gcn)")
+		"shapes: pubmed, flickr, reddit (default all; stream takes the first, or flickr)")
+	flags.StringSliceVar(&f.Models, "models", nil, "models of core (default all)")
 	flags.DurationVar(&f.Time, "time", f.Time,
 		"how long each figure is measured; streams have arrivals in proportion, 200,000 a second of it")
 	flags.IntVar(&f.Rate, "rate", 0,
@@ -74,41 +62,22 @@ func benchCommand() *cobra.Command {
 	flags.StringVar(&f.Delivery, "delivery", config.AtLeastOnce,
 		"exactly_once: streams of the consumer with transactions, too, beside those of at_least_once")
 	flags.StringVar(&f.services, "services", embedded,
-		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url, "+
-			"plaintext")
+		"embedded: a broker and a Redis in a process that bench starts; given: those of --kafka.brokers and --redis.url")
 	flags.StringVar(&f.format, "format", "table", "table, or benchmark: lines that benchstat reads")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
-	flags.BoolVar(&f.check, "check", false,
-		"measure only ratios that have bounds, in less than a minute, and fail where one is below its bound (make "+
-			"benchcheck)")
-	flags.StringVar(&f.save, "save", "",
-		"measure nothing, and write the artifact and arrivals of the one shape of --shapes to this directory, for tools/peer")
 	config.Flags[config.Bench](flags)
 	cmd.MarkFlagsMutuallyExclusive("json", "format")
-	for _, other := range []string{"only", "shapes", "models", "time", "save", "store-rows", "rate", "delivery"} {
-		cmd.MarkFlagsMutuallyExclusive("check", other)
-	}
-	for _, other := range []string{"only", "time", "store-rows", "rate", "delivery", "services", "json", "format"} {
-		cmd.MarkFlagsMutuallyExclusive("save", other)
-	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.valid(cmd.Flags()); err != nil {
 			return err
 		}
-		if f.save != "" {
-			return bench.Save(cmd.Context(), f.Options, f.save)
-		}
 		f.Progress = cli.Stderr()
 		f.Services = func(ctx context.Context) (*bench.Services, error) { return f.open(ctx, cmd) }
-		measure := bench.Run
-		if f.check {
-			measure = bench.Check
-		}
-		report, err := measure(cmd.Context(), f.Options)
-		if report == nil {
+		report, err := bench.Run(cmd.Context(), f.Options)
+		if err != nil {
 			return err
 		}
-		return errors.Join(f.print(cmd, report), err)
+		return f.print(cmd, report)
 	}
 	return cmd
 }
@@ -129,22 +98,13 @@ func (f *benchFlags) valid(flags *pflag.FlagSet) error {
 	if f.services == embedded && unused != "" {
 		return fmt.Errorf("--%s is for --services %s", unused, given)
 	}
-	if f.services == embedded && slices.Contains(f.Only, bench.Store) {
-		return fmt.Errorf("--only has %s, which measures a real Redis: want --services %s", bench.Store, given)
-	}
-	if flags.Changed("store-rows") && !slices.Contains(f.Only, bench.Store) {
-		return fmt.Errorf("--store-rows is for --only %s", bench.Store)
-	}
 	for _, name := range []string{"rate", "delivery"} {
 		if flags.Changed(name) && !f.measures(bench.Stream) {
 			return fmt.Errorf("--%s is for section %s, which --only leaves out", name, bench.Stream)
 		}
 	}
-	if flags.Changed("models") && f.save == "" && !f.measures(bench.Core) && !f.measures(bench.Rivals) {
-		return fmt.Errorf("--models is for sections %s and %s, which --only leaves out", bench.Core, bench.Rivals)
-	}
-	if f.save != "" && len(f.Shapes) != 1 {
-		return errors.New("--save wants one shape: --shapes pubmed, flickr or reddit")
+	if flags.Changed("models") && !f.measures(bench.Core) {
+		return fmt.Errorf("--models is for section %s, which --only leaves out", bench.Core)
 	}
 	return f.Validate()
 }
@@ -166,7 +126,7 @@ func (f *benchFlags) open(ctx context.Context, cmd *cobra.Command) (*bench.Servi
 	if err != nil {
 		return nil, err
 	}
-	return bench.Given(cfg.Kafka.Brokers, cfg.Redis)
+	return &bench.Services{Kafka: cfg.Kafka.Brokers, Redis: cfg.Redis}, nil
 }
 
 func (f *benchFlags) print(cmd *cobra.Command, r *bench.Report) error {

@@ -45,6 +45,12 @@ func (s *Shape) arrivals(rng *rand.Rand, n int) *arrivals {
 	return a
 }
 
+// endpoint draws a node of T by its degree: the degree of the k-th node falls with k^-½, the power law of exponent 3.
+func (s *Shape) endpoint(rng *rand.Rand) int32 {
+	u := rng.Float64()
+	return int32(u * u * float64(s.Original))
+}
+
 // attacher makes one batch after the other in the same memory, as the consumer does.
 type attacher struct {
 	batch    attach.Batch
@@ -78,18 +84,6 @@ func (a *arrivals) numbers(version *serving.Version) (out rowNumbers) {
 	out.numbers = make([]uint32, len(ids))
 	out.m = version.Numbers(ids, out.numbers)
 	return out
-}
-
-// onOriginal is the arrivals as a node batch on T.
-func (a *arrivals) onOriginal(nodes int) *attach.Batch {
-	n := len(a.neighbours)
-	b := &attach.Batch{X: a.x, R: &graph.CSR{Rows: n, Cols: nodes, RowPtr: make([]int, n+1)}, Known: make([]int32, n)}
-	for i, of := range a.neighbours {
-		b.R.ColIdx = append(b.R.ColIdx, of...)
-		b.R.RowPtr[i+1] = len(b.R.ColIdx)
-		b.Known[i] = int32(len(of))
-	}
-	return b
 }
 
 // len is the number of arrivals.

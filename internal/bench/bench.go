@@ -12,18 +12,14 @@ import (
 	"rivulet/internal/cli"
 )
 
-// Sections of a run, in their order.
+// Sections of a run.
 const (
-	Kernels = "kernels"
-	Core    = "core"
-	Rivals  = "rivals"
-	Rows    = "rows"
-	Stream  = "stream"
-	Store   = "store"
+	Core   = "core"
+	Stream = "stream"
 )
 
-// Sections are all sections. Store is measured only if it is named.
-var Sections = []string{Kernels, Core, Rivals, Rows, Stream, Store}
+// Sections are all sections, in the order in which they are measured.
+var Sections = []string{Core, Stream}
 
 // Options select the measurements.
 type Options struct {
@@ -37,13 +33,9 @@ type Options struct {
 	// Delivery is the consumer's setting of that name: exactly_once adds streams with transactions to those of at
 	// least once.
 	Delivery string
-	// StoreRows are the sizes of M in section store.
-	StoreRows []int
 	// Services returns where Kafka and Redis are; it is called by the sections that need them.
 	Services func(ctx context.Context) (*Services, error)
 	Progress *cli.Lines
-	// unloaded leaves out the streams that are paced.
-	unloaded bool
 }
 
 // Validate returns an error for options that no run can meet.
@@ -62,20 +54,12 @@ func (o *Options) Validate() error {
 	if o.Rate < 0 {
 		return fmt.Errorf("--rate is %d, want 0 or more", o.Rate)
 	}
-	for _, n := range o.StoreRows {
-		if n < leastStoreRows {
-			return fmt.Errorf("--store-rows has %d, want %d or more", n, leastStoreRows)
-		}
-	}
 	if _, err := o.architectures(); err != nil {
 		return err
 	}
 	_, err := o.shapes()
 	return err
 }
-
-// leastStoreRows has room for the batches of lookups.
-const leastStoreRows = 1000
 
 // ShapeNamed returns a shape by its name.
 func ShapeNamed(name string) (Shape, error) {
@@ -125,21 +109,15 @@ func (o *Options) architectures() ([]*architecture.Architecture, error) {
 
 // Run measures the sections that are asked for.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	if err := o.Validate(); err != nil {
+	b, err := newRun(o)
+	if err != nil {
 		return nil, err
-	}
-	shapes, _ := o.shapes() // they were checked
-	models, _ := o.architectures()
-	report := &Report{Machine: ThisMachine(), Seconds: o.Time.Seconds()}
-	b := &run{Options: o, report: report, shapes: shapes, models: models}
-	if len(o.Only) == 0 {
-		b.Only = slices.DeleteFunc(slices.Clone(Sections), func(name string) bool { return name == Store })
 	}
 	for _, section := range []struct {
 		name    string
 		measure func(context.Context) error
-	}{{Kernels, b.kernels}, {Core, b.core}, {Rivals, b.rivals}, {Rows, b.rows}, {Stream, b.stream}, {Store, b.store}} {
-		if !slices.Contains(b.Only, section.name) {
+	}{{Core, b.core}, {Stream, b.stream}} {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, section.name) {
 			continue
 		}
 		if err := section.measure(ctx); err != nil {
@@ -147,7 +125,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	o.Progress.Done()
-	return report, nil
+	return b.report, nil
 }
 
 // run is a run under way.
@@ -158,7 +136,16 @@ type run struct {
 	models []*architecture.Architecture
 }
 
-// batchSizes are the batch sizes of section core; section rivals takes the first and the last.
+func newRun(o Options) (*run, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	shapes, _ := o.shapes() // they were checked
+	models, _ := o.architectures()
+	return &run{o, &Report{Machine: ThisMachine(), Seconds: o.Time.Seconds()}, shapes, models}, nil
+}
+
+// batchSizes are the batch sizes of section core.
 var batchSizes = []int{1, 10, 100, 1000}
 
 // inputs is how many different batches of a size a figure goes through, so that each is new to the processor's

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/internal/cli"
@@ -208,7 +207,7 @@ func TestTheFormsOfAReport(t *testing.T) {
 	r := &Report{Machine: Machine{CPU: "A processor", Vectors: []string{"avx2"}, Cores: 2, OS: "linux",
 		Arch: "amd64", Go: "go1", Commit: "abc"}, Seconds: 0.2}
 	r.add(Core, "flickr/sgc/batch=10/frozen", 12, map[string]float64{"nodes/s": 123456.7, "µs/batch": 81})
-	r.add(Rivals, "flickr/sgc/batch=10/Whole", 5, map[string]float64{"times S": 17.25, "µs/batch": 0.5})
+	r.add(rivals, "flickr/sgc/batch=10/Whole", 5, map[string]float64{"times S": 17.25, "µs/batch": 0.5})
 	var text, object, lines bytes.Buffer
 	for _, err := range []error{r.Print(&text), r.WriteJSON(&object), r.WriteBenchmarks(&lines)} {
 		expect.OK(t, err)
@@ -226,44 +225,5 @@ func TestTheFormsOfAReport(t *testing.T) {
 		lines.String(), want) ||
 		!strings.HasPrefix(lines.String(), "goos: linux\ngoarch: amd64\npkg: rivulet/internal/bench\ncpu: A processor\n") {
 		t.Errorf("the lines are\n%swant the last %s", &lines, want)
-	}
-}
-
-// make benchcheck fails where a ratio is below its bound, is no number or is missing, and says which.
-func TestJudge(t *testing.T) {
-	r := &Report{}
-	r.add(Rivals, "a", 5, map[string]float64{"times S": 9})
-	r.add(Stream, "b", 3, map[string]float64{"share": 0.2})
-	r.add(Stream, "c", 3, map[string]float64{"share": math.NaN()})
-	enough := []Bound{{Rivals, "a", "times S", 9}, {Stream, "b", "share", 0.1}}
-	if err := Judge(r, enough); err != nil {
-		t.Errorf("ratios at and above their bounds: %v", err)
-	}
-	err := Judge(r, append(enough, Bound{Rivals, "a", "times S", 12}, Bound{Stream, "b", "share", 0.25},
-		Bound{Stream, "c", "share", 0.1},
-		Bound{Rivals, "a", "share", 1}, Bound{Core, "d", "share", 1}))
-	if err == nil {
-		t.Fatal("five ratios are below their bounds, and nothing is said")
-	}
-	want := []string{"rivals a, times S: 9.00, want at least 12.0: it is 25% below",
-		"stream b, share: 0.2, want at least 0.25: it is 20% below",
-		"stream c, share: NaN, want at least 0.1: it is NaN% below",
-		"rivals a, share: it was not measured, want at least 1.00",
-		"core d, share: it was not measured, want at least 1.00"}
-	if got := strings.Split(err.Error(), "\n"); !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// Save writes the inputs of section core.
-func TestSave(t *testing.T) {
-	dir := t.TempDir()
-	if err := Save(t.Context(), Options{Shapes: []string{"pubmed"}, Models: []string{"sgc"}, Time: 1},
-		dir); err != nil {
-		t.Fatal(err)
-	}
-	b, err := artifact.Read(dir + "/artifact")
-	if err != nil || b.Manifest.SyntheticNodes != 182 || b.Manifest.DefaultModel != "sgc" {
-		t.Errorf("%+v, %v", b, err)
 	}
 }

@@ -10,14 +10,12 @@ import (
 	"rivulet/kafka"
 )
 
-// formRecords are the arrivals of a stream in a wire form, and the consumer's answers to them.
+// formRecords are the arrivals of a stream in a wire form.
 type formRecords struct {
 	name     string
 	codec    event.Codec
 	headers  []kafka.Header // of every arrival
 	arrivals *texts         // key and value of each
-	answers  *texts         // value of each prediction, and the values of its headers
-	names    []string       // of the headers of a prediction
 }
 
 // newForm encodes arrivals.
@@ -54,42 +52,8 @@ func (f *formRecords) records(from, to int) []kafka.Record {
 	return out
 }
 
-// learn keeps the records of all predictions, by the numbers of their arrivals.
-func (f *formRecords) learn(records []kafka.Record) error {
-	var made textWriter
-	for k, r := range records {
-		if r.Value == nil {
-			return fmt.Errorf("arrival %d was not predicted", k)
-		}
-		made.add(r.Value)
-		made.parts, f.names = 1+len(r.Headers), f.names[:0]
-		for _, h := range r.Headers {
-			made.add(h.Value)
-			f.names = append(f.names, h.Key)
-		}
-	}
-	var err error
-	f.answers, err = made.texts()
-	return err
-}
-
-// answer returns the value that the consumer published for an arrival, and appends its headers to some.
-func (f *formRecords) answer(key []byte, headers []kafka.Header) ([]byte, []kafka.Header, error) {
-	k, ok := numberOf(string(key))
-	if !ok || k >= f.answers.len() {
-		return nil, nil, fmt.Errorf("there is no prediction of %.80q", key)
-	}
-	for p, name := range f.names {
-		headers = append(headers, kafka.Header{Key: name, Value: f.answers.part(k, 1+p)})
-	}
-	return f.answers.part(k, 0), headers, nil
-}
-
 // close gives the memory back.
-func (f *formRecords) close() {
-	f.arrivals.close()
-	f.answers.close()
-}
+func (f *formRecords) close() { f.arrivals.free() }
 
 // numberOf returns the number of an arrival in its stream, which ends its id.
 func numberOf(id string) (int, bool) {
@@ -107,13 +71,8 @@ type texts struct {
 	free  func()
 }
 
-// len is the number of texts. Of none it is 0.
-func (t *texts) len() int {
-	if t == nil {
-		return 0
-	}
-	return len(t.ends) / t.parts
-}
+// len is the number of texts.
+func (t *texts) len() int { return len(t.ends) / t.parts }
 
 // part returns a part of a text. It is valid until close.
 func (t *texts) part(k, p int) []byte {
@@ -122,12 +81,6 @@ func (t *texts) part(k, p int) []byte {
 		begin = t.ends[at-1]
 	}
 	return t.bytes[begin:t.ends[at]:t.ends[at]]
-}
-
-func (t *texts) close() {
-	if t != nil {
-		t.free()
-	}
 }
 
 // textWriter makes texts, part by part.

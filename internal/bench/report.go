@@ -32,9 +32,8 @@ func (r *Report) add(section, name string, runs int, figures map[string]float64)
 }
 
 // units are all units of figures in the order of columns. Units that are not here come last.
-var units = []string{"nodes/s", "rows/s", "µs/batch", "µs/row", "GFLOP/s", "p50-ms", "p99-ms", "p99.9-ms",
-	"B/node", "B/row", "hits", "CPU-s/Mnode", "CPU-s/Mrow", "times S", "CPU times S", "plain's time", "plain's CPU",
-	"share", "CPU share"}
+var units = []string{"nodes/s", "µs/batch", "p50-ms", "p99-ms", "p99.9-ms", "B/node", "CPU-s/Mnode", "share",
+	"CPU share"}
 
 // Print writes a line on the machine and a table for each section, as text.
 func (r *Report) Print(w io.Writer) error {

@@ -19,18 +19,7 @@ import (
 type Services struct {
 	Kafka config.Brokers
 	Redis config.RedisServer
-	// Where says where they are, for the report.
-	Where string
 	child *exec.Cmd // nil where they are given
-}
-
-// Given are services that run already. Brokers must speak plaintext and take clients without a login: the plain loop of
-// section stream has no other way to them.
-func Given(kafka config.Brokers, redis config.RedisServer) (*Services, error) {
-	if kafka.TLS.Enabled || kafka.SASL.Mechanism != config.SASLNone {
-		return nil, errors.New("kafka.tls or kafka.sasl is set, and the benchmark speaks plaintext to brokers")
-	}
-	return &Services{Kafka: kafka, Redis: redis, Where: "given"}, nil
 }
 
 // announced matches devstack's output once its services answer.
@@ -49,8 +38,7 @@ func Embedded(ctx context.Context, program string) (*Services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the embedded services: %w", err)
 	}
-	s := &Services{Kafka: config.Default[config.Bench]().Kafka.Brokers, Redis: config.Default[config.Bench]().Redis,
-		Where: "embedded, in a process of their own", child: child}
+	s := &Services{Kafka: config.Default[config.Bench]().Kafka.Brokers, Redis: config.Default[config.Bench]().Redis, child: child}
 	brokers, url := "", ""
 	for lines := bufio.NewScanner(said); (brokers == "" || url == "") && lines.Scan(); {
 		if found := announced.FindStringSubmatch(lines.Text()); found != nil {

@@ -21,12 +21,19 @@ import (
 	"rivulet/serving"
 )
 
-// Ways for a stream to pass from the arrivals' topic to the predictions'.
-const (
-	wayConsumer    = "consumer"     // at least once
-	wayExactly     = "exactly-once" // the consumer with transactions
-	wayPassthrough = "passthrough"
-	wayLoop        = "franz-go"
+// way takes a stream from the arrivals' topic to the predictions', until its context ends.
+type way struct {
+	name   string
+	travel func(ctx context.Context, s *streams, j *journey, m *meter) error
+}
+
+var (
+	consuming = way{"consumer", func(ctx context.Context, s *streams, j *journey, m *meter) error {
+		return s.consume(ctx, j, m, config.AtLeastOnce)
+	}}
+	exactly = way{"exactly-once", func(ctx context.Context, s *streams, j *journey, m *meter) error {
+		return s.consume(ctx, j, m, config.ExactlyOnce)
+	}}
 )
 
 // drainRounds is how often each way drains a topic, in turn with the others: a drain takes some tenths of a second, and
@@ -55,9 +62,27 @@ type journey struct {
 	group            string
 }
 
-// stream measures the consumer, the passthrough and the plain loop on the same arrivals: draining a topic, and
-// consumer and passthrough at shares of the consumer's most.
+// stream measures the consumer on the same arrivals in each form: draining a topic, and at shares of the most that it
+// takes while they are sent.
 func (b *run) stream(ctx context.Context) error {
+	ways := []way{consuming}
+	if b.Delivery == config.ExactlyOnce {
+		ways = append(ways, exactly)
+	}
+	return b.inEachForm(ctx, func(s *streams, name, in string, f *formRecords) error {
+		spent, err := b.drained(ctx, s, name, in, f, ways)
+		if err != nil {
+			return err
+		}
+		if b.Delivery == config.ExactlyOnce {
+			b.compared(name, spent, exactly, consuming)
+		}
+		return b.loaded(ctx, s, name, f, ways)
+	})
+}
+
+// inEachForm gives work a topic of arrivals in JSON and one in Protobuf, and begins with a published artifact.
+func (b *run) inEachForm(ctx context.Context, work func(s *streams, name, in string, f *formRecords) error) error {
 	shape, err := b.streamShape()
 	if err != nil {
 		return err
@@ -76,22 +101,25 @@ func (b *run) stream(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range []string{"json", "protobuf"} {
-			f, err := newForm(name, shape.events(max(2_000, int(200_000*b.Time.Seconds()))))
+		for _, form := range []string{"json", "protobuf"} {
+			f, err := newForm(form, shape.events(max(2_000, int(200_000*b.Time.Seconds()))))
 			if err != nil {
 				return err
 			}
-			err = b.streamIn(ctx, s, shape.Name, f)
+			in, err := s.filled(ctx, f)
+			if err == nil {
+				err = errors.Join(work(s, shape.Name+"/"+form+"/", in, f), s.topics.drop(ctx, in))
+			}
 			f.close()
 			if err != nil {
-				return fmt.Errorf("in %s: %w", name, err)
+				return fmt.Errorf("in %s: %w", form, err)
 			}
 		}
 		return nil
 	})
 }
 
-// streamShape is the one shape of the section: flickr unless another is asked for.
+// streamShape is the one shape of the section: the first that is asked for, or flickr.
 func (b *run) streamShape() (*Shape, error) {
 	name := "flickr"
 	if len(b.Shapes) > 0 {
@@ -110,14 +138,12 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 	defer func() { err = errors.Join(err, services.Close()) }()
 	return services.withKeys(ctx, func(server config.RedisServer, _ mapping.Client) (err error) {
 		s := &streams{services: services, redis: server}
-		if s.topics, err = openTopics(services.Kafka); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, s.topics.close(ctx)) }()
 		if s.client, err = app.ConnectKafka(services.Kafka); err != nil {
 			return err
 		}
 		defer s.client.Close()
+		s.topics = newTopics(s.client)
+		defer func() { err = errors.Join(err, s.topics.close(ctx)) }()
 		if s.sink, err = kafka.NewSink(s.client, "", retry.Patience{}); err != nil {
 			return err
 		}
@@ -125,90 +151,60 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 	})
 }
 
-// streamIn measures one wire form.
-func (b *run) streamIn(ctx context.Context, s *streams, shape string, f *formRecords) error {
-	name := shape + "/" + f.name + "/"
-	in, err := s.topics.topic(ctx, "arrivals")
-	if err != nil {
-		return err
+// filled makes a topic that has the arrivals of a form.
+func (s *streams) filled(ctx context.Context, f *formRecords) (topic string, err error) {
+	if topic, err = s.topics.topic(ctx, "arrivals"); err != nil {
+		return "", err
 	}
-	defer func() { _ = s.topics.drop(ctx, in) }()
-	for from := 0; from < f.len(); from += 1000 {
-		if err := s.sink.Send(ctx, in, f.records(from, min(f.len(), from+1000))); err != nil {
-			return err
-		}
+	for from := 0; from < f.len() && err == nil; from += 1000 {
+		err = s.sink.Send(ctx, topic, f.records(from, min(f.len(), from+1000)))
 	}
+	return topic, err
+}
+
+// drains are the measures of a way's rounds: arrivals a second, and bytes and CPU seconds of an arrival.
+type drains struct{ rates, bytes, cpu []float64 }
+
+// drained lets each way drain the same topic, in turn, and returns the measures by the names of the ways.
+func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formRecords,
+	ways []way) (map[string]*drains, error) {
 	b.Progress.Live("stream " + name + "drained")
-	if err := s.learnAnswers(ctx, in, f); err != nil {
-		return err
+	all := map[string]*drains{}
+	for _, w := range ways {
+		all[w.name] = &drains{}
 	}
-	if err := b.drained(ctx, s, name, in, f); err != nil {
-		return err
-	}
-	if b.unloaded {
-		return nil
-	}
-	return b.loaded(ctx, s, name, f)
-}
-
-// learnAnswers lets the consumer answer all arrivals once, and keeps the predictions.
-func (s *streams) learnAnswers(ctx context.Context, in string, f *formRecords) error {
-	m, records := newMeter(f.len()), make([]kafka.Record, f.len())
-	var failed error
-	m.keep = func(p *event.Prediction) { // its memory is used again after this call
-		k, ok := numberOf(p.ID)
-		if !ok || k >= len(records) {
-			return
-		}
-		var err error
-		if records[k].Value, err = f.codec.AppendPrediction(nil, p); err != nil {
-			failed = err
-		}
-		records[k].Headers, _ = event.AppendPredictionHeaders(nil, nil, p, f.codec.ContentType())
-	}
-	if err := s.travel(ctx, wayConsumer, &journey{form: f, in: in}, m, nil); err != nil || failed != nil {
-		return errors.Join(err, failed)
-	}
-	return f.learn(records)
-}
-
-// drained lets each way drain the same topic, in turn.
-func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formRecords) error {
-	ways, pairs := []string{wayConsumer, wayPassthrough, wayLoop},
-		[][2]string{{wayConsumer, wayPassthrough}, {wayPassthrough, wayLoop}}
-	if b.Delivery == config.ExactlyOnce {
-		ways, pairs = slices.Insert(ways, 1, wayExactly), append(pairs, [2]string{wayExactly, wayConsumer})
-	}
-	rates, bytes, cpu := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	n := float64(f.len())
 	for range drainRounds {
-		for _, way := range ways {
+		for _, w := range ways {
 			m := newMeter(f.len())
-			if err := s.travel(ctx, way, &journey{form: f, in: in}, m, nil); err != nil {
-				return err
+			if err := s.travel(ctx, w, &journey{form: f, in: in}, m, nil); err != nil {
+				return nil, err
 			}
-			rates[way], bytes[way], cpu[way] = append(rates[way], m.rate()),
-				append(bytes[way], float64(m.total().bytes)/n), append(cpu[way], m.total().cpu.Seconds()/n)
+			d, total := all[w.name], m.total()
+			d.rates, d.bytes, d.cpu = append(d.rates, m.rate()), append(d.bytes, float64(total.bytes)/n),
+				append(d.cpu, total.cpu.Seconds()/n)
 		}
 	}
-	for _, way := range ways {
-		b.report.add(Stream, name+"drained/"+way, drainRounds,
-			map[string]float64{"nodes/s": median(rates[way]), "B/node": median(bytes[way]),
-				"CPU-s/Mnode": median(cpu[way]) * 1e6})
+	for _, w := range ways {
+		d := all[w.name]
+		b.report.add(Stream, name+"drained/"+w.name, drainRounds, map[string]float64{"nodes/s": median(d.rates),
+			"B/node": median(d.bytes), "CPU-s/Mnode": median(d.cpu) * 1e6})
 	}
-	for _, pair := range pairs {
-		b.report.add(Stream, name+pair[0]+"-of-"+pair[1], drainRounds, map[string]float64{
-			"share":     median(quotients(rates[pair[0]], rates[pair[1]])),
-			"CPU share": median(quotients(cpu[pair[1]], cpu[pair[0]]))})
-	}
-	return nil
+	return all, nil
+}
+
+// compared reports how much of another way's rate one way has, and the same by CPU time.
+func (b *run) compared(name string, spent map[string]*drains, one, other way) {
+	a, c := spent[one.name], spent[other.name]
+	b.report.add(Stream, name+one.name+"-of-"+other.name, drainRounds, map[string]float64{
+		"share": median(quotients(a.rates, c.rates)), "CPU share": median(quotients(c.cpu, a.cpu))})
 }
 
 // loaded measures the consumer's highest rate while this process sends arrivals, and latencies at shares of that rate.
-func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecords) error {
+func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecords, ways []way) error {
 	b.Progress.Live("stream " + name + "sent")
 	most := newMeter(f.len())
-	if err := s.sent(ctx, wayConsumer, f, most, 0); err != nil {
+	if err := s.sent(ctx, consuming, f, most, 0); err != nil {
 		return err
 	}
 	b.report.add(Stream, name+"sent/most", 1, map[string]float64{"nodes/s": most.rate()})
@@ -219,20 +215,16 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecord
 	if b.Rate > 0 {
 		paces[fmt.Sprintf("%d a second", b.Rate)] = float64(b.Rate)
 	}
-	ways := []string{wayConsumer, wayPassthrough}
-	if b.Delivery == config.ExactlyOnce {
-		ways = slices.Insert(ways, 1, wayExactly)
-	}
 	for _, load := range slices.Sorted(maps.Keys(paces)) {
 		pace := paces[load]
 		n := min(f.len(), max(1_000, int(pace*10*b.Time.Seconds())))
-		for _, way := range ways {
+		for _, w := range ways {
 			m := newMeter(n)
-			if err := s.sent(ctx, way, f, m, pace); err != nil {
+			if err := s.sent(ctx, w, f, m, pace); err != nil {
 				return err
 			}
 			q := m.quantiles(0.5, 0.99, 0.999)
-			b.report.add(Stream, fmt.Sprintf("%ssent/%s/%s", name, load, way), n,
+			b.report.add(Stream, fmt.Sprintf("%ssent/%s/%s", name, load, w.name), n,
 				map[string]float64{"nodes/s": m.rate(), "p50-ms": q[0], "p99-ms": q[1], "p99.9-ms": q[2]})
 		}
 	}
@@ -240,12 +232,12 @@ func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecord
 }
 
 // sent lets a way answer arrivals while they are sent.
-func (s *streams) sent(ctx context.Context, way string, f *formRecords, m *meter, pace float64) error {
+func (s *streams) sent(ctx context.Context, w way, f *formRecords, m *meter, pace float64) error {
 	in, err := s.topics.topic(ctx, "paced")
 	if err != nil {
 		return err
 	}
-	err = s.travel(ctx, way, &journey{form: f, in: in}, m, &sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
+	err = s.travel(ctx, w, &journey{form: f, in: in}, m, &sender{sink: s.sink, topic: in, form: f, meter: m, pace: pace})
 	return errors.Join(err, s.topics.drop(ctx, in))
 }
 
@@ -253,7 +245,7 @@ func (s *streams) sent(ctx context.Context, way string, f *formRecords, m *meter
 const patience = 2 * time.Minute
 
 // travel takes a stream along a way until all of it is delivered; by sends it meanwhile, nil if it has been sent.
-func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, by *sender) (err error) {
+func (s *streams) travel(ctx context.Context, w way, j *journey, m *meter, by *sender) (err error) {
 	for purpose, name := range map[string]*string{"predictions": &j.out, "letters": &j.letters} {
 		if *name, err = s.topics.topic(ctx, purpose); err != nil {
 			return err
@@ -280,16 +272,7 @@ func (s *streams) travel(ctx context.Context, way string, j *journey, m *meter, 
 			sending <- err
 		}()
 	}
-	switch way {
-	case wayConsumer:
-		err = s.consume(traveling, j, m, config.AtLeastOnce)
-	case wayExactly:
-		err = s.consume(traveling, j, m, config.ExactlyOnce)
-	case wayPassthrough:
-		err = s.passthrough(traveling, j, m)
-	default:
-		err = s.loop(traveling, j, m)
-	}
+	err = w.travel(traveling, s, j, m)
 	arrive()
 	err = errors.Join(err, <-sending, context.Cause(limited))
 	if err == nil && m.letters > 0 {
@@ -365,6 +348,14 @@ func (s *streams) settings(j *journey) config.Consumer {
 	cfg.Output.Format = j.form.name
 	cfg.HTTP.Listen = ""
 	return cfg
+}
+
+// ended returns err, unless ctx has ended: the stream's end cancels ctx once all of it was seen.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // consume is the consumer as production runs it, in this process.

@@ -30,9 +30,7 @@ func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Cl
 	t.Cleanup(r.Close)
 	cfg := config.Default[config.Bench]()
 	cfg.Kafka.Brokers.Brokers, cfg.Redis.URL = k.Addrs(), config.RedisURL(r.URL())
-	if s, err = Given(cfg.Kafka.Brokers, cfg.Redis); err != nil {
-		t.Fatal(err)
-	}
+	s = &Services{Kafka: cfg.Kafka.Brokers, Redis: cfg.Redis}
 	raw, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs()...))
 	expect.OK(t, err)
 	t.Cleanup(raw.Close)
@@ -46,7 +44,7 @@ func servicesOf(t *testing.T) (s *Services, admin *kadm.Client, client *redis.Cl
 // A run on given services has a row for each way and load, and leaves nothing behind.
 func TestStreamsOnGivenServices(t *testing.T) {
 	services, admin, client := servicesOf(t)
-	report, err := Run(t.Context(), Options{Only: []string{Rows, Stream}, Shapes: []string{"pubmed"},
+	report, err := Run(t.Context(), Options{Only: []string{Stream}, Shapes: []string{"pubmed"},
 		Time: 5 * time.Millisecond, Rate: 5000, Delivery: config.ExactlyOnce,
 		Services: func(context.Context) (*Services, error) {
 			return services, nil
@@ -54,11 +52,8 @@ func TestStreamsOnGivenServices(t *testing.T) {
 	expect.OK(t, err)
 	got := names(report)
 	for _, form := range []string{"json", "protobuf"} {
-		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go",
-			"consumer-of-passthrough", "passthrough-of-franz-go", "sent/most",
-			"sent/50%/consumer", "sent/50%/passthrough", "sent/80%/consumer", "sent/80%/passthrough",
-			"sent/5000 a second/consumer", "sent/5000 a second/passthrough", "drained/exactly-once",
-			"exactly-once-of-consumer", "sent/50%/exactly-once"} {
+		for _, name := range []string{"drained/consumer", "drained/exactly-once", "exactly-once-of-consumer", "sent/most",
+			"sent/50%/consumer", "sent/80%/consumer", "sent/5000 a second/consumer", "sent/50%/exactly-once"} {
 			if name = "pubmed/" + form + "/" + name; !slices.Contains(got, name) {
 				t.Errorf("%s is not among %q", name, got)
 			}
@@ -82,6 +77,24 @@ func TestStreamsOnGivenServices(t *testing.T) {
 	}
 }
 
+// The passthrough and the plain loop publish what the consumer published.
+func TestRivalsOnAStream(t *testing.T) {
+	services, _, _ := servicesOf(t)
+	b, err := newRun(Options{Shapes: []string{"pubmed"}, Time: 5 * time.Millisecond,
+		Services: func(context.Context) (*Services, error) { return services, nil },
+		Progress: &cli.Lines{W: &bytes.Buffer{}}})
+	expect.OK(t, err)
+	expect.OK(t, b.streamRivals(t.Context()))
+	var want []string
+	for _, form := range []string{"json", "protobuf"} {
+		for _, name := range []string{"drained/consumer", "drained/passthrough", "drained/franz-go",
+			"consumer-of-passthrough", "passthrough-of-franz-go"} {
+			want = append(want, "pubmed/"+form+"/"+name)
+		}
+	}
+	expect.Same(t, want, names(b.report), "rows")
+}
+
 // Latencies are of the arrivals that are due at a pace, not of those before.
 func TestLatenciesWithoutTheWarmUp(t *testing.T) {
 	m, start := newMeter(4), time.Unix(100, 0)
@@ -92,12 +105,6 @@ func TestLatenciesWithoutTheWarmUp(t *testing.T) {
 	if got := m.quantiles(0, 0.99); len(m.late) != 2 || got[0] != 200 || got[1] != 300 {
 		t.Errorf("latencies %v, quantiles %g, want those of the two last", m.late, got)
 	}
-}
-
-func TestGivenBrokersMustSpeakPlaintext(t *testing.T) {
-	cfg := config.Default[config.Bench]()
-	cfg.Kafka.TLS.Enabled = true
-	expect.Error(t, expect.ErrorOf(Given(cfg.Kafka.Brokers, cfg.Redis)), "kafka.tls")
 }
 
 func TestAProgramThatStartsNoServices(t *testing.T) {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"rivulet/config"
+	"rivulet/kafka"
 )
 
 // partitions of each topic.
@@ -17,27 +15,23 @@ const partitions = 4
 
 // topics makes the topics and names the groups of a run.
 type topics struct {
-	client *kadm.Client
+	client *kafka.Client
 	name   string // begins all names
 	made   int
 	left   []string // topics to be deleted at the end
 	used   []string // groups to be deleted at the end
 }
 
-func openTopics(b config.Brokers) (*topics, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers...), kgo.ClientID(b.ClientID))
-	if err != nil {
-		return nil, err
-	}
-	return &topics{client: kadm.NewClient(client), name: fmt.Sprintf("rivulet-bench-%d", time.Now().UnixNano())}, nil
+func newTopics(client *kafka.Client) *topics {
+	return &topics{client: client, name: fmt.Sprintf("rivulet-bench-%d", time.Now().UnixNano())}
 }
 
 // topic makes one.
 func (t *topics) topic(ctx context.Context, purpose string) (string, error) {
 	t.made++
 	name := fmt.Sprintf("%s-%d-%s", t.name, t.made, purpose)
-	if _, err := t.client.CreateTopic(ctx, partitions, -1, nil, name); err != nil {
-		return "", fmt.Errorf("making the topic %s: %w", name, err)
+	if err := t.client.CreateTopic(ctx, name, partitions); err != nil {
+		return "", err
 	}
 	t.left = append(t.left, name)
 	return name, nil
@@ -51,23 +45,23 @@ func (t *topics) group() string {
 	return name
 }
 
-// drop deletes topics whose records are not needed any more, so that brokers do not fill with them. A topic that was
-// deleted before is no error.
+// drop deletes topics whose records are not needed any more, so that brokers do not fill with them.
 func (t *topics) drop(ctx context.Context, names ...string) error {
 	ctx, done := tidying(ctx)
 	defer done()
-	_, err := t.client.DeleteTopics(ctx, names...)
-	return err
+	t.left = slices.DeleteFunc(t.left, func(name string) bool { return slices.Contains(names, name) })
+	return t.client.DeleteTopics(ctx, names...)
 }
 
-// close deletes the topics that are left.
+// close deletes the topics that are left, and the groups.
 func (t *topics) close(ctx context.Context) error {
+	err := t.drop(ctx, slices.Clone(t.left)...)
 	ctx, done := tidying(ctx)
 	defer done()
-	err := t.drop(ctx, t.left...)
-	_, err2 := t.client.DeleteGroups(ctx, t.used...)
-	t.client.Close()
-	return errors.Join(err, err2)
+	for _, group := range t.used {
+		err = errors.Join(err, t.client.DeleteGroup(ctx, group))
+	}
+	return err
 }
 
 // tidying returns a context for removing a run's leftovers, also after the run was interrupted. It does not wait long

@@ -206,7 +206,6 @@ var users = []struct {
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench", "internal/preflight"}},
 	{"internal/preflight", []string{"cmd/trainer"}},
 	{"internal/page", []string{"internal/app"}},
-	// it brings a second Kafka client, which only compares
 	{"internal/bench", []string{"cmd/rivulet"}},
 	// it brings a large library
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}},

@@ -43,7 +43,7 @@ go test -c -o "$out/gemm.test" ./graph/gemm
 go test -c -o "$out/consumer.test" ./consumer
 rm -rf "$out/reddit-data" "$out/reddit" "$out/artifact"
 "$out/rivulet" generate --preset reddit --out "$out/reddit-data"
-"$out/rivulet" bench --save "$out/reddit" --shapes reddit --models sgc,gcn
+RIVULET_TEST_SAVE=$out/reddit RIVULET_TEST_SHAPES=reddit go test -count=1 -run TestInputsForPeers ./internal/bench
 
 echo "== Training: a hop, an evaluation, an epoch"
 run "$python" -W ignore tools/peer/training.py "$out/reddit-data"
@@ -72,8 +72,9 @@ sleep 1
 RIVULET_TEST_REDIS=redis://localhost:$port/0 run "$out/consumer.test" -test.run '^$' -test.bench 'BenchmarkGrowth$' -test.benchtime 60x
 RIVULET_TEST_REDIS=redis://localhost:$port/0 run "$out/consumer.test" -test.run '^$' -test.bench 'GraphSize$' -test.benchtime 60x
 
-echo "== The stream beside a passthrough"
+echo "== The stream, and beside a passthrough"
 run "$out/rivulet" bench --only stream --shapes flickr --time 500ms --rate 20000
+RIVULET_TEST_TIME=500ms run make -s benchcheck
 
 echo "== Training as a whole"
 run "$out/trainer" train --preset reddit --nodes 154 --out "$out/artifact"

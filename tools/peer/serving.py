@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Serve an artifact's arrivals in PyTorch, check that the answers are Rivulet's, and time both in turn.
 
-    rivulet bench --save out/reddit --shapes reddit --models sgc,gcn
+    RIVULET_TEST_SAVE=$PWD/out/reddit RIVULET_TEST_SHAPES=reddit go test -count=1 -run TestInputsForPeers ./internal/bench
     python tools/peer/serving.py out/reddit --rivulet bin/rivulet
 
 The directory has an artifact and arrivals.jsonl; `trainer train --out DIR/artifact` and `rivulet replay --out
 DIR/arrivals.jsonl` make others. Models are sgc of two hops and gcn of two layers, joint and frozen as docs/algorithm.md,
 section 2, has them, with the first weights multiplied on the side of S beforehand. What is timed is what section core of
 `rivulet bench` times: a node batch from the rows of M of its neighbours, in memory, to probabilities. With --bench SHAPE
-that section is run in turn with the peer, on the artifact that --save wrote for the shape, and a ratio is printed.
+that section is run in turn with the peer, on the artifact that the first command wrote for the shape, and a ratio is printed.
 
 Needs torch, numpy and safetensors.
 """
