@@ -18,8 +18,7 @@
 // Below it: package group joins a consumer group, sends its heartbeats and leaves it, package fetch has many partitions
 // share a request, package txn sends the requests of a transaction to its coordinator, package wire writes and reads
 // record batches and requests byte by byte, package marks the text beside a committed offset, package retry classifies
-// errors and waits, package balance shares out partitions, and package probe takes a connection step by step, for
-// checks.
+// errors and waits, and package balance shares out partitions.
 //
 // # Reading
 //
@@ -128,7 +127,7 @@
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). offsets.go asks in
 //     kmsg's form. wire.TestRequestsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
 //   - Client.Heartbeat reads the two fields of the answer in the wrong order, so that it finds no error in any
-//     answer, and its version 4 names another group. Packages group and probe ask in kmsg's form.
+//     answer, and its version 4 names another group. Package group asks in kmsg's form.
 //     TestAnEndedGenerationCommitsNothing, check.TestAllIsWell.
 //   - Client.Fetch unpacks a whole answer, whatever it comes to: 28 KB of zstd took 524 MiB. It hides where control
 //     batches end, so that a reader which finds nothing else asks for the same offset for ever, and does not leave

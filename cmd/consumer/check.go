@@ -14,10 +14,12 @@ import (
 func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--config FILE]",
-		Short: "Try every connection that the consumer needs, and say what is wrong and what to do",
-		Long: "check takes the consumer's settings and tries, without joining the group or writing to Kafka: each broker\n" +
-			"(reach, TLS, login), the topics and the rights to read or write them, the group, Redis, and the version that\n" +
-			"CURRENT names. It prints one line for each. The exit status is 0 if all is well, and 1 if something is not.",
+		Short: "Try each service that the consumer needs, and say what is wrong and what to do",
+		Long: "check takes the consumer's settings and tries each service once, without joining the group or writing to\n" +
+			"Kafka: the brokers and the login, the rights on topics and group, Redis and the version that CURRENT names,\n" +
+			"and where they are set the schema registry and the store of features. Of each topic it shows the settings\n" +
+			"that matter (retention, compaction, sizes), with advice where one will hurt. It prints one line for each.\n" +
+			"The exit status is 0 if all is well, and 1 if something is not.",
 		Args:    cobra.NoArgs,
 		Example: "  consumer check --kafka.brokers localhost:9092 --artifact out/small",
 	}

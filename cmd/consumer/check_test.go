@@ -28,19 +28,19 @@ func TestCheck(t *testing.T) {
 		fails string // "" if all is well
 		lines []string
 	}{
-		{[]string{"--artifact", dir}, "", []string{"ok kafka broker " + kafka.Addr(), "ok kafka topic arrivals",
+		{[]string{"--artifact", dir}, "", []string{"ok kafka " + kafka.Addr(), "ok kafka topic arrivals",
 			"ok kafka topic predictions",
 			"ok kafka topic arrivals.dead-letters", "ok kafka group rivulet", "ok artifact " + dir + ": " + b.Manifest.Version +
 				" can be served"}},
 		{[]string{"--artifact", dir + "x", "--kafka.topics.predictions=predictionss"}, "2 of 6 checks failed",
-			[]string{"ok kafka broker", "ok kafka topic arrivals",
+			[]string{"ok kafka 127.0.0.1", "ok kafka topic arrivals",
 				"FAILED kafka topic predictionss: it does not exist, did you mean predictions?", "ok kafka topic arrivals.dead",
 				"ok kafka group",
 				"FAILED artifact " + dir + "x: reading artifact"}},
 		{[]string{"--redis.url=redis://127.0.0.1:1"}, "2 of 7 checks failed or were skipped",
-			[]string{"ok kafka broker", "ok kafka topic arrivals",
+			[]string{"ok kafka 127.0.0.1", "ok kafka topic arrivals",
 				"ok kafka topic predictions", "ok kafka topic arrivals.dead", "ok kafka group",
-				"FAILED redis redis://127.0.0.1:1: unreachable", "skipped redis version"}},
+				"FAILED redis redis://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused", "skipped redis version"}},
 		{[]string{"--artifact", dir, "--kafka.tls.enabled", "--kafka.tls.ca_file=" + dir + "/none"},
 			"kafka.tls.ca_file: open " + dir + "/none", nil},
 	} {

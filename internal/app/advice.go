@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/consumer"
-	"rivulet/internal/check"
 	"rivulet/mapping"
 )
 
@@ -64,7 +64,9 @@ func (r redisServer) advice(err error) string {
 		return ""
 	}
 	text := err.Error()
-	has := func(words ...string) bool { return check.Mentions(text, words...) }
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	}
 	switch {
 	case errors.Is(err, mapping.ErrEvicts):
 		return "set it to noeviction (maxmemory-policy in redis.conf, CONFIG SET, or the parameters of a managed " +

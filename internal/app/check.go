@@ -21,16 +21,12 @@ import (
 	"rivulet/serving"
 )
 
-// checkTimeout is the limit of each step of a check.
+// checkTimeout is the limit of each question of a check.
 const checkTimeout = 5 * time.Second
 
 // Check tries all connections that a consumer with these settings needs, and reports each result at once. It returns
 // how many it made and how many failed; the error is about settings that cannot be used at all.
 func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) (made, failed int, err error) {
-	secure, who, err := security(cfg.Kafka.Brokers)
-	if err != nil {
-		return 0, 0, err
-	}
 	count := func(r check.Result) {
 		made++
 		if r.State != check.OK {
@@ -38,18 +34,11 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		}
 		report(r)
 	}
-	k := check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, ClientID: cfg.Kafka.ClientID, TLS: secure, Login: who,
-		Username:  cmp.Or(cfg.Kafka.SASL.Username, cfg.Kafka.SASL.OAuth.ClientID),
-		Principal: principal(cfg.Kafka.Brokers, secure), Group: cfg.Kafka.Group,
-		Read: []string{cfg.Kafka.Topics.Arrivals}, Write: []string{cfg.Kafka.Topics.Predictions,
-			cfg.Kafka.Topics.DeadLetters},
-		Timeout: checkTimeout}
-	if cfg.Labels.Topic != "" {
-		k.Read = append(k.Read, cfg.Labels.Topic)
+	k, err := checkKafka(cfg)
+	if err != nil {
+		return 0, 0, err
 	}
-	if cfg.Delivery == config.ExactlyOnce {
-		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
-	}
+	defer k.Client.Close()
 	k.Run(ctx, count)
 	if len(cfg.Registry.URLs) > 0 {
 		count(checkRegistry(ctx, cfg))
@@ -75,6 +64,24 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		Load:   func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
 	r.Run(ctx, count)
 	return made, failed, ctx.Err()
+}
+
+// checkKafka returns the checks of Kafka, whose client the caller closes.
+func checkKafka(cfg config.Consumer) (*check.Kafka, error) {
+	secure, _, err := security(cfg.Kafka.Brokers)
+	if err != nil {
+		return nil, err
+	}
+	topics := cfg.Kafka.Topics
+	k := &check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, Principal: principal(cfg.Kafka.Brokers, secure),
+		TLS: secure != nil, Group: cfg.Kafka.Group, Arrivals: topics.Arrivals, Predictions: topics.Predictions,
+		DeadLetters: topics.DeadLetters, Labels: cfg.Labels.Topic, RecordBytes: int(cfg.Limits.RecordBytes),
+		Wait: cfg.Attach.Wait, Timeout: checkTimeout}
+	if cfg.Delivery == config.ExactlyOnce {
+		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
+	}
+	k.Client, err = ConnectKafka(cfg.Kafka.Brokers, k.Topics()...)
+	return k, err
 }
 
 // principal is the name of this client in ACLs, by Kafka's defaults.

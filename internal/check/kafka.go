@@ -1,226 +1,183 @@
 package check
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"rivulet/internal/spelling"
 	"rivulet/kafka"
-	"rivulet/kafka/probe"
-	"rivulet/kafka/retry"
 )
 
-// Kafka checks everything that a consumer needs of Kafka.
+// Kafka checks what a consumer needs of Kafka.
 type Kafka struct {
-	Brokers  []string // host:port to begin with
-	ClientID string
-	TLS      *tls.Config // nil: plaintext
-	Login    kafka.Login // nil: nobody logs in
-	Username string      // the login's user, for messages
+	Client  *kafka.Client
+	Brokers []string // host:port to begin with, for messages
 	// Principal is this client's name in ACLs, for messages, as "User:rivulet".
 	Principal string
+	// TLS says whether the connections are encrypted.
+	TLS bool
 
-	Group string
-	Read  []string // topics that are read
-	Write []string // topics that are written to
-	// TransactionalID begins the ids of transactions, before ":topic:partition"; "" if there are none.
+	Group                              string
+	Arrivals, Predictions, DeadLetters string
+	Labels                             string // empty: none are read
+	// TransactionalID begins the ids of transactions; empty if there are none.
 	TransactionalID string
-	// Timeout is the limit of each step of a connection, and of each request.
+
+	// RecordBytes is the largest arrival that is no dead letter; 0: any.
+	RecordBytes int
+	// Wait is how long an arrival waits for its edges.
+	Wait time.Duration
+	// Timeout is the limit of each question.
 	Timeout time.Duration
 }
 
 // Run makes all checks and reports each result as soon as it is there.
 func (k *Kafka) Run(ctx context.Context, report func(Result)) {
-	connections := map[string]*connection{}
-	defer func() {
-		for _, s := range connections {
-			s.close()
-		}
-	}()
-	var first *connection
-	try := func(addr, which string) {
-		s, p := k.connect(ctx, addr)
-		if p != nil {
-			report(result("kafka broker "+addr+which, "", p))
-			return
-		}
-		report(result("kafka broker "+addr+which, s.found, nil))
-		connections[addr] = s
-		if first == nil {
-			first = s
-		}
-	}
-	for _, addr := range k.Brokers {
-		try(addr, "")
-	}
-	if first == nil {
-		k.skip(report)
+	what := "kafka " + strings.Join(k.Brokers, ", ")
+	var cluster *kafka.Cluster
+	err := k.asked(ctx, func(ctx context.Context) (err error) {
+		cluster, err = k.Client.Describe(ctx, k.Topics()...)
+		return err
+	})
+	if err != nil {
+		report(Result{Failed, what, err.Error(), k.advice(err)})
+		report(Result{Skipped, "kafka topics and group", "no broker can be asked", ""})
 		return
 	}
-	for _, b := range first.cluster.Brokers {
-		if !slices.Contains(k.Brokers, b.Addr) {
-			try(b.Addr, fmt.Sprintf(" (node %d, as the cluster advertises it)", b.ID))
-		}
-	}
-	for _, topic := range k.Read {
-		report(k.topic(first, topic, read))
-	}
-	for _, topic := range k.Write {
-		r := k.topic(first, topic, write)
-		if r.State == OK {
-			r = k.settings(first, topic, r)
+	k.brokers(ctx, what, cluster.Brokers, report)
+	var settings map[string]map[string]string
+	unread := k.asked(ctx, func(ctx context.Context) (err error) {
+		settings, err = k.Client.TopicSettings(ctx, k.Topics(), settingNames)
+		return err
+	})
+	for _, name := range k.Topics() {
+		r := k.topic(ctx, name, cluster.Topics[name])
+		switch {
+		case r.State != OK:
+		case settings[name] != nil:
+			r = k.judge(r, name, cluster.Topics[name].Replicas, settings)
+		case unread != nil:
+			r.Found += "; its settings cannot be read: " + unread.Error()
+		default:
+			r.Found += fmt.Sprintf("; %s may not read its settings (DescribeConfigs), which only this check would", k.Principal)
 		}
 		report(r)
 	}
-	report(k.coordinator(ctx, k.group(), first, connections))
+	report(k.right("kafka group "+k.Group, "may be joined", "Read --group "+k.Group,
+		k.asked(ctx, func(ctx context.Context) error { return k.Client.MayJoin(ctx, k.Group) })))
 	if k.TransactionalID == "" {
 		return
 	}
-	for _, topic := range k.Read {
-		report(k.coordinator(ctx, k.transactions(kafka.TransactionalIDFor(k.TransactionalID, topic, 0)), first, connections))
+	id := kafka.TransactionalIDFor(k.TransactionalID, k.Arrivals, 0)
+	report(k.right("kafka transactional id "+id, "may be used",
+		"Write --resource-pattern-type prefixed --transactional-id "+k.TransactionalID,
+		k.asked(ctx, func(ctx context.Context) error { return k.Client.MayTransact(ctx, id) })))
+}
+
+// asked puts one question.
+func (k *Kafka) asked(ctx context.Context, question func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
+	defer cancel()
+	return question(ctx)
+}
+
+// Topics are those that are read, and then those that are written to.
+func (k *Kafka) Topics() []string {
+	all := []string{k.Arrivals}
+	if k.Labels != "" {
+		all = append(all, k.Labels)
+	}
+	return append(all, k.Predictions, k.DeadLetters)
+}
+
+// advice says what to do about an error of any question.
+func (k *Kafka) advice(err error) string {
+	var code kafka.Error
+	if errors.As(err, &code) {
+		return cmp.Or(kafkaAdvice(code, k.Principal), "look at the broker's log")
+	}
+	encryption := fmt.Sprintf("kafka.tls.enabled is %t", k.TLS)
+	if k.Principal == anonymous {
+		encryption += "; or it wants a login: kafka.sasl.mechanism"
+	} else {
+		encryption += "; or it refuses the login: kafka.sasl.username and kafka.sasl.password"
+	}
+	return cmp.Or(connectionAdvice(err, "kafka.", encryption),
+		"correct the setting that it names, or see whether this is a Kafka broker's port, and look at its log")
+}
+
+// anonymous is the principal of a client that has not logged in.
+const anonymous = "User:ANONYMOUS"
+
+// brokers tries each broker under the address that the cluster advertises.
+func (k *Kafka) brokers(ctx context.Context, what string, all []kafka.BrokerAddress, report func(Result)) {
+	reached := 0
+	for _, b := range all {
+		err := k.asked(ctx, func(ctx context.Context) error { return k.Client.Reach(ctx, b.ID) })
+		if err == nil {
+			reached++
+			continue
+		}
+		report(Result{Failed, fmt.Sprintf("kafka broker %d at %s, as the cluster advertises it", b.ID, b.Addr),
+			err.Error(), k.advice(err) + "; its own address is in its advertised.listeners"})
+	}
+	if reached > 0 {
+		security := "plaintext"
+		if k.TLS {
+			security = "TLS"
+		}
+		report(Result{OK, what, fmt.Sprintf("%d of %d brokers answer, %s, as %s", reached, len(all), security, k.Principal),
+			""})
 	}
 }
 
-func (k *Kafka) skip(report func(Result)) {
-	const why = "no broker can be asked"
-	for _, topic := range k.topics() {
-		report(Result{Skipped, "kafka topic " + topic, why, ""})
+// topic judges whether a topic is there, and may be used.
+func (k *Kafka) topic(ctx context.Context, name string, t kafka.TopicState) Result {
+	r := Result{State: Failed, What: "kafka topic " + name}
+	operation, allowed, verb := "Read", kafka.MayRead, "read"
+	if name == k.Predictions || name == k.DeadLetters {
+		operation, allowed, verb = "Write", kafka.MayWrite, "written to"
 	}
-	report(Result{Skipped, "kafka group " + k.Group, why, ""})
-	if k.TransactionalID != "" {
-		report(Result{Skipped, "kafka transactional id " + k.TransactionalID, why, ""})
-	}
-}
-
-// operation is an operation of ACLs. In a broker's list of allowed operations its bit is 1 << code.
-type operation struct {
-	code       int
-	name, verb string
-}
-
-var (
-	read  = operation{3, "Read", "read"}
-	write = operation{4, "Write", "written to"}
-)
-
-// topic judges one topic.
-func (k *Kafka) topic(s *connection, name string, op operation) Result {
-	what, c := "kafka topic "+name, s.cluster
-	i := slices.IndexFunc(c.Topics, func(t probe.Topic) bool { return t.Name == name })
-	if i < 0 {
-		return result(what, "", &problem{"the broker says nothing about it", "look at the broker's log"})
-	}
-	t := &c.Topics[i]
 	allow := fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation Describe --operation %s --topic %s",
-		k.Principal, op.name, name)
+		k.Principal, operation, name)
 	switch {
 	case errors.Is(t.Err, kafka.TopicAuthorizationFailed):
-		return result(what, "", &problem{fmt.Sprintf("missing ACL: %s may not see it (whether it exists is not told)",
-			k.Principal), allow})
+		r.Found, r.Do = fmt.Sprintf("missing ACL: %s may not see it (whether it exists is not told)", k.Principal), allow
 	case errors.Is(t.Err, kafka.UnknownTopicOrPartition):
-		return result(what, "", &problem{"it does not exist" + similar(s, name),
-			"kafka-topics.sh --create --topic " + name + "; the consumer waits for it"})
+		_ = k.asked(ctx, func(ctx context.Context) error {
+			r.Found = "it does not exist" + k.Client.Similar(ctx, name)
+			return nil
+		})
+		r.Do = "kafka-topics.sh --create --topic " + name + "; the consumer waits for it"
 	case t.Err != nil && !errors.Is(t.Err, kafka.LeaderNotAvailable):
-		return result(what, "", &problem{t.Err.Error(), "look at the broker's log"})
+		r.Found, r.Do = t.Err.Error(), "look at the broker's log"
 	case len(t.Leaderless) > 0 || t.Partitions == 0:
-		return result(what, "", &problem{fmt.Sprintf("of %d partitions, %v have no leader", t.Partitions,
-			t.Leaderless), "bring the brokers back that hold them"})
+		r.Found = fmt.Sprintf("of %d partitions, %v have no leader", t.Partitions, t.Leaderless)
+		r.Do = "bring the brokers back that hold them"
+	case t.Allowed > 0 && t.Allowed&allowed == 0:
+		r.Found, r.Do = fmt.Sprintf("missing ACL: it may not be %s by %s", verb, k.Principal), allow
+	case t.Allowed <= 0:
+		r.State, r.Found = OK, fmt.Sprintf("%d partitions; whether it may be %s is told by Kafka 2.3 or newer", t.Partitions,
+			verb)
+	default:
+		r.State, r.Found = OK, fmt.Sprintf("%d partitions, may be %s", t.Partitions, verb)
 	}
-	found := fmt.Sprintf("%d partitions, may be %s", t.Partitions, op.verb)
+	return r
+}
+
+// right is the result of a question about a right.
+func (k *Kafka) right(what, found, operation string, err error) Result {
+	refusals := []error{kafka.GroupAuthorizationFailed, kafka.TransactionalIDAuthorizationFailed}
 	switch {
-	case t.Operations <= 0:
-		found = fmt.Sprintf("%d partitions; whether it may be %s is not told by this broker, Kafka 2.3 or newer does",
-			t.Partitions, op.verb)
-	case t.Operations&(1<<op.code) == 0:
-		return result(what, "", &problem{fmt.Sprintf("missing ACL: it may not be %s by %s", op.verb, k.Principal), allow})
+	case err == nil:
+		return Result{OK, what, found, ""}
+	case slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }):
+		return Result{Failed, what, fmt.Sprintf("missing ACL: %s may not use it", k.Principal),
+			fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s", k.Principal, operation)}
 	}
-	return result(what, found, nil)
-}
-
-// similar names the topic that was probably meant by one that does not exist.
-func similar(s *connection, name string) string {
-	all, err := s.Describe(nil)
-	if err != nil {
-		return ""
-	}
-	names := make([]string, len(all.Topics))
-	for i, t := range all.Topics {
-		names[i] = t.Name
-	}
-	return spelling.DidYouMean(name, names)
-}
-
-// patience is how often a coordinator that is not ready is asked again: the first group of a cluster has to wait
-// until Kafka has made the topic of offsets.
-const patience = 20
-
-// coordinated is something that has a coordinator.
-type coordinated struct {
-	probe.Coordinated
-	what string
-	// operation and resource name the ACL that is needed.
-	operation, resource string
-	may                 string
-}
-
-// topics are all topics that are read or written to.
-func (k *Kafka) topics() []string { return slices.Concat(k.Read, k.Write) }
-
-func (k *Kafka) group() coordinated {
-	return coordinated{probe.Group(k.Group), "kafka group " + k.Group, "Read", "--group " + k.Group, "may be joined"}
-}
-
-func (k *Kafka) transactions(id string) coordinated {
-	return coordinated{probe.TransactionalID(id), "kafka transactional id " + id, "Write",
-		"--resource-pattern-type prefixed --transactional-id " + k.TransactionalID, "may be used"}
-}
-
-// coordinator checks a group or transactional id at its coordinator.
-func (k *Kafka) coordinator(ctx context.Context, c coordinated, first *connection,
-	connections map[string]*connection) Result {
-	for try := 1; ; try++ {
-		at, p, err := c.ask(first, connections)
-		var code kafka.Error
-		switch {
-		case p != nil:
-			return result(c.what, "", p)
-		case err == nil:
-			return result(c.what, c.may+", coordinator "+at, nil)
-		case errors.Is(err, kafka.GroupAuthorizationFailed), errors.Is(err, kafka.TransactionalIDAuthorizationFailed):
-			return result(c.what, "", &problem{fmt.Sprintf("missing ACL: %s may not use it", k.Principal),
-				fmt.Sprintf("kafka-acls.sh --add --allow-principal '%s' --operation %s %s", k.Principal, c.operation, c.resource)})
-		case errors.Is(err, kafka.CoordinatorNotAvailable), errors.Is(err, kafka.CoordinatorLoadInProgress),
-			errors.Is(err, kafka.NotCoordinator):
-			if try < patience && retry.Sleep(ctx, retry.SystemClock{}, 250*time.Millisecond) == nil {
-				continue
-			}
-			errors.As(err, &code)
-			return result(c.what, "", &problem{"it has no coordinator: " + code.Title(),
-				"look at the brokers' logs, and at the topics __consumer_offsets and __transaction_state"})
-		}
-		return result(c.what, "", &problem{"its coordinator answers: " + err.Error(), "look at the broker's log"})
-	}
-}
-
-// ask asks the coordinator, and returns its answer as an error: nil if this client may use the group or id.
-func (c *coordinated) ask(first *connection, connections map[string]*connection) (at string, p *problem,
-	refused error) {
-	var code kafka.Error
-	at, err := first.Coordinator(c.Coordinated)
-	switch {
-	case errors.As(err, &code):
-		return "", nil, code
-	case err != nil:
-		return "", &problem{"asking for its coordinator: " + err.Error(), "look at the broker's log"}, nil
-	case connections[at] == nil:
-		return "", &problem{"its coordinator " + at + " cannot be reached", "see the lines about brokers"}, nil
-	}
-	if err = connections[at].MayUse(c.Coordinated); err != nil && !errors.As(err, &code) {
-		return "", &problem{"asking its coordinator " + at + ": " + err.Error(), "look at the broker's log"}, nil
-	}
-	return at, nil, err
+	return Result{Failed, what, err.Error(), k.advice(err)}
 }

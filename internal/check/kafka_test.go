@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,22 +14,35 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/internal/devstack"
+	"rivulet/kafka"
+	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
+
+var topics = map[string]int{"in": 3, "out": 1, "dead": 1}
 
 func broker(t *testing.T, o devstack.KafkaOptions) *devstack.Kafka {
 	t.Helper()
 	k, err := devstack.StartKafka(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(k.Close)
 	return k
 }
 
-func of(k *devstack.Kafka) *Kafka {
-	return &Kafka{Brokers: k.Addrs()[:1], ClientID: "test", Group: "g", Read: []string{"in"}, Write: []string{"out"},
-		Principal: "User:ANONYMOUS", Timeout: 2 * time.Second}
+// of returns the checks of a client that connects to brokers with options.
+func of(t *testing.T, o kafka.Options, brokers ...string) *Kafka {
+	t.Helper()
+	k := &Kafka{Brokers: brokers, Group: "g", Arrivals: "in", Predictions: "out", DeadLetters: "dead",
+		Principal: "User:ANONYMOUS", TLS: o.TLS != nil, Timeout: 2 * time.Second}
+	if who, is := o.Login.(login); is {
+		k.Principal = "User:" + who.user
+	}
+	o.Brokers, o.ClientID, o.Topics = brokers, "test", k.Topics()
+	var err error
+	k.Client, err = kafka.Connect(o)
+	expect.OK(t, err)
+	t.Cleanup(k.Client.Close)
+	return k
 }
 
 // lines runs the checks.
@@ -38,8 +52,8 @@ func lines(t *testing.T, k *Kafka) (all []string) {
 	return all
 }
 
-// expect wants a line for each check, in order, with a text in it.
-func expect(t *testing.T, got []string, want ...string) {
+// expectLines wants a line for each check, in order, with a text in it.
+func expectLines(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	ok := len(got) == len(want)
 	for i := range min(len(got), len(want)) {
@@ -51,48 +65,43 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-var topics = map[string]int{"in": 3, "out": 1}
+// well are the lines of topics and group where nothing is wrong.
+var well = []string{"ok topic in: 3 partitions, may be read; ", "ok topic out: 1 partitions, may be written to; ",
+	"ok topic dead: 1 partitions, may be written to; ", "ok group g: may be joined"}
+
+const skipped = "skipped kafka topics and group: no broker can be asked"
 
 func TestAllIsWell(t *testing.T) {
 	k := broker(t, devstack.KafkaOptions{Brokers: 3, Topics: topics})
-	expect(t, lines(t, of(k)), "ok "+k.Addr()+": plaintext, nobody logs in", "ok (node ", "ok (node ",
-		"ok topic in: 3 partitions, may be read", "ok topic out: 1 partitions, may be written to",
-		"ok group g: may be joined")
-	c := of(k)
+	c := of(t, kafka.Options{}, k.Addr())
+	expectLines(t, lines(t, c), append([]string{"ok kafka " + k.Addr() + ": 3 of 3 brokers answer, plaintext, as User:ANONYMOUS"},
+		well...)...)
 	c.TransactionalID = "tx"
-	if got := lines(t, c); !strings.HasPrefix(got[len(got)-1],
-		"ok       kafka transactional id tx:in:0: may be used, coordinator ") {
-		t.Errorf("the last line is %s", got[len(got)-1])
-	}
+	expectLines(t, lines(t, c)[5:], "ok kafka transactional id tx:in:0: may be used")
 	if info := k.Cluster.GroupInfo("g"); info != nil && len(info.Members) > 0 {
 		t.Errorf("the group has members: %v", info.Members)
 	}
 }
 
-// skipped are the lines behind brokers of which none answers.
-var skipped = []string{"skipped topic in", "skipped topic out", "skipped group g"}
-
 func TestBrokersThatDoNotAnswer(t *testing.T) {
 	closed := listen(t, func(c net.Conn) { _ = c.Close() })
 	silent := listen(t, func(net.Conn) {})
-	for addr, want := range map[string]string{
-		"no-such-host.invalid:9092": "the name no-such-host.invalid",
-		unused(t):                   "unreachable: the connection is refused",
-		closed:                      "it closes the connection at the first request",
-		silent:                      "takes the connection and answers nothing within 500ms",
+	for addr, text := range map[string]string{
+		"no-such-host.invalid:9092": "-> correct the name, or make it known to this host",
+		unused(t):                   "connection refused -> start it, or correct the address",
+		closed:                      "whether it speaks TLS: kafka.tls.enabled is false; or it wants a login",
+		silent:                      "-> look for a firewall or a wrong address, whether the server hangs",
 	} {
-		k := &Kafka{Brokers: []string{addr}, Group: "g", Read: []string{"in"}, Write: []string{"out"},
-			Timeout: 500 * time.Millisecond}
-		expect(t, lines(t, k), append([]string{"FAILED " + want}, skipped...)...)
+		k := of(t, kafka.Options{}, addr)
+		k.Timeout = 500 * time.Millisecond
+		expectLines(t, lines(t, k), "FAILED "+text, skipped)
 	}
 }
 
 func unused(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -101,9 +110,7 @@ func unused(t *testing.T) string {
 func listen(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -124,12 +131,28 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// One broker of two is away; what the other says of the topics and the group is still said.
-func TestOneBrokerIsAway(t *testing.T) {
+// One broker of two is away, as for a consumer that starts; and a broker that only the cluster's own network reaches is
+// named with its address.
+func TestBrokersThatCannotBeReached(t *testing.T) {
 	k := broker(t, devstack.KafkaOptions{Topics: topics})
-	c := of(k)
-	c.Brokers = append([]string{unused(t)}, c.Brokers...)
-	expect(t, lines(t, c), "FAILED refused", "ok broker "+k.Addr(), "ok topic in", "ok topic out", "ok group g")
+	away := unused(t)
+	c := of(t, kafka.Options{}, away, k.Addr())
+	expectLines(t, lines(t, c), append([]string{"ok kafka " + away + ", " + k.Addr() + ": 1 of 1 brokers answer"}, well...)...)
+	_, port, err := net.SplitHostPort(away)
+	expect.OK(t, err)
+	number, err := strconv.Atoi(port)
+	expect.OK(t, err)
+	k.Cluster.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		k.Cluster.KeepControl()
+		answer := req.ResponseKind().(*kmsg.MetadataResponse)
+		answer.Brokers = []kmsg.MetadataResponseBroker{{NodeID: 7, Host: "127.0.0.1", Port: int32(number)}}
+		return answer, nil, true
+	})
+	got := lines(t, of(t, kafka.Options{}, k.Addr()))
+	expectLines(t, got[:1], "FAILED kafka broker 7 at "+away+", as the cluster advertises it: dial tcp "+away)
+	if !strings.Contains(got[0], "advertised.listeners") {
+		t.Errorf("no advice in %s", got[0])
+	}
 }
 
 func TestTLS(t *testing.T) {
@@ -160,30 +183,24 @@ func TestTLS(t *testing.T) {
 		tls   *tls.Config
 		want  string
 	}{
-		"well":        {k, trust, "ok broker " + k.Addr() + ": TLS 1.3, certificate valid until 2"},
-		"server name": {k, with(func(c *tls.Config) { c.ServerName = "localhost" }), "ok TLS 1.3"},
-		"unknown authority": {k, with(func(c *tls.Config) { c.RootCAs = other.Pool() }),
-			"FAILED which is not trusted here -> set kafka.tls.ca_file"},
+		"well":              {k, trust, "ok 1 of 1 brokers answer, TLS"},
+		"server name":       {k, with(func(c *tls.Config) { c.ServerName = "localhost" }), "ok TLS"},
+		"unknown authority": {k, with(func(c *tls.Config) { c.RootCAs = other.Pool() }), "FAILED -> set kafka.tls.ca_file"},
 		"other name": {k, with(func(c *tls.Config) { c.ServerName = "kafka.example" }),
-			"FAILED its certificate is for localhost, 127.0.0.1 and not for kafka.example -> connect by a name that is in " +
-				"the certificate, or set kafka.tls.server_name"},
-		"expired":             {expired, trust, "FAILED and not now -> renew the certificate"},
-		"plaintext to TLS":    {k, nil, "FAILED it speaks TLS on this port, and kafka.tls.enabled is false"},
-		"TLS to plaintext":    {bare, trust, "FAILED it speaks plaintext on this port, and kafka.tls.enabled is true"},
-		"client certificate":  {mutual, identity(authority), "ok client certificate of User:ANONYMOUS"},
-		"no certificate":      {mutual, trust, "FAILED it wants a client certificate"},
-		"foreign certificate": {mutual, identity(other), "FAILED it refuses this client's certificate"},
+			"FAILED not kafka.example -> connect by a name that is in its certificate, or set kafka.tls.server_name"},
+		"expired":             {expired, trust, "FAILED -> renew its certificate"},
+		"plaintext to TLS":    {k, nil, "FAILED whether it speaks TLS: kafka.tls.enabled is false"},
+		"TLS to plaintext":    {bare, trust, "FAILED speaks TLS: kafka.tls.enabled is true"},
+		"client certificate":  {mutual, identity(authority), "ok TLS"},
+		"no certificate":      {mutual, trust, "FAILED -> set kafka.tls.cert_file"},
+		"foreign certificate": {mutual, identity(other), "FAILED -> set kafka.tls.cert_file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check := of(c.kafka)
-			check.TLS = c.tls
-			want := []string{c.want}
+			expected := []string{c.want, skipped}
 			if strings.HasPrefix(c.want, "ok") {
-				want = append(want, "ok topic in", "ok topic out", "ok group g")
-			} else {
-				want = append(want, skipped...)
+				expected = append([]string{c.want}, well...)
 			}
-			expect(t, lines(t, check), want...)
+			expectLines(t, lines(t, of(t, kafka.Options{TLS: c.tls}, c.kafka.Addr())), expected...)
 		})
 	}
 }
@@ -205,38 +222,30 @@ func acl(resource kmsg.ACLResourceType, name string, op kmsg.ACLOperation) kfake
 func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 	for _, name := range []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} {
 		t.Run(name, func(t *testing.T) {
-			k := broker(t, devstack.KafkaOptions{Topics: map[string]int{"in": 3, "out": 1, "hidden": 1},
-				Users: []devstack.KafkaUser{
-					{Mechanism: name, Name: "all", Password: "word"},
-					{Mechanism: name, Name: "few", Password: "word", ACLs: []kfake.ACL{
-						acl(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationDescribe),
-						acl(kmsg.ACLResourceTypeTopic, "out", kmsg.ACLOperationRead)}}}})
-			try := func(user, password, group string, reads ...string) []string {
-				c := of(k)
-				c.Login, c.Username, c.Principal, c.Group, c.Read = login{name, user, password}, user, "User:"+user, group, reads
-				return lines(t, c)
+			k := broker(t, devstack.KafkaOptions{Topics: topics, Users: []devstack.KafkaUser{
+				{Mechanism: name, Name: "all", Password: "word"},
+				{Mechanism: name, Name: "few", Password: "word", ACLs: []kfake.ACL{
+					acl(kmsg.ACLResourceTypeTopic, "in", kmsg.ACLOperationDescribe),
+					acl(kmsg.ACLResourceTypeTopic, "out", kmsg.ACLOperationRead)}}}})
+			try := func(user, password string) *Kafka {
+				return of(t, kafka.Options{Login: login{name, user, password}}, k.Addr())
 			}
-			expect(t, try("all", "word", "g", "in"), "ok plaintext, "+name+" as all", "ok topic in", "ok topic out",
-				"ok group g")
-			expect(t, try("all", "other", "g", "in"),
-				append([]string{"FAILED wrong password or unknown user: it refuses all's login with " + name}, skipped...)...)
-			expect(t, try("nobody", "word", "g", "in"),
-				append([]string{"FAILED wrong password or unknown user: it refuses nobody's login"}, skipped...)...)
-			expect(t, try("few", "word", "g", "in", "hidden", "missing"), "ok as few",
+			expectLines(t, lines(t, try("all", "word")), append([]string{"ok plaintext, as User:all"}, well...)...)
+			for _, user := range []string{"all", "nobody"} {
+				expectLines(t, lines(t, try(user, "other")), "FAILED or it refuses the login: kafka.sasl.username and kafka.sasl.password", skipped)
+			}
+			few := try("few", "word")
+			few.TransactionalID = "tx"
+			expectLines(t, lines(t, few), "ok as User:few",
 				"FAILED missing ACL: it may not be read by User:few -> kafka-acls.sh --add --allow-principal 'User:few' "+
 					"--operation Describe --operation Read --topic in",
-				"FAILED topic hidden: missing ACL: User:few may not see it (whether it exists is not told)",
-				"FAILED topic missing: missing ACL: User:few may not see it (whether it exists is not told)",
 				"FAILED topic out: missing ACL: it may not be written to by User:few",
-				"FAILED group g: missing ACL: User:few may not use it")
-			c := of(k)
-			c.Login, c.Username, c.Principal, c.TransactionalID = login{name, "few", "word"}, "few", "User:few", "tx"
-			if got := lines(t, c); !strings.Contains(got[len(got)-1],
-				"FAILED   kafka transactional id tx:in:0: missing ACL: User:few may not use it") {
-				t.Errorf("the last line is %s", got[len(got)-1])
-			}
-			expect(t, try("all", "word", "g", "missing"), "ok as all", "FAILED topic missing: it does not exist", "ok topic out",
-				"ok group g")
+				"FAILED topic dead: missing ACL: User:few may not see it (whether it exists is not told)",
+				"FAILED group g: missing ACL: User:few may not use it",
+				"FAILED kafka transactional id tx:in:0: missing ACL: User:few may not use it")
+			missing := try("all", "word")
+			missing.Predictions = "outt"
+			expectLines(t, lines(t, missing)[2:3], "FAILED topic outt: it does not exist, did you mean out?")
 		})
 	}
 }
@@ -244,21 +253,15 @@ func TestAWrongPasswordIsNotAMissingACL(t *testing.T) {
 func TestLoginsThatDoNotFitTheListener(t *testing.T) {
 	guarded := broker(t, devstack.KafkaOptions{Topics: topics,
 		Users: []devstack.KafkaUser{{Mechanism: "PLAIN", Name: "all", Password: "word"}}})
-	expect(t, lines(t, of(guarded)), append(
-		[]string{"FAILED it closes the connection of a client that has not logged in -> set kafka.sasl.mechanism"},
-		skipped...)...)
-	c := of(guarded)
-	c.Login = login{mechanism: "GSSAPI"}
-	expect(t, lines(t, c), append([]string{"FAILED it does not offer GSSAPI, but PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"},
-		skipped...)...)
+	expectLines(t, lines(t, of(t, kafka.Options{}, guarded.Addr())), "FAILED or it wants a login: kafka.sasl.mechanism", skipped)
 }
 
 // The check ends with its context, also in the middle of waiting for an answer.
 func TestTheContextEndsIt(t *testing.T) {
-	silent := listen(t, func(net.Conn) {})
+	k := of(t, kafka.Options{}, listen(t, func(net.Conn) {}))
+	k.Timeout = time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	k := &Kafka{Brokers: []string{silent}, Timeout: time.Hour}
 	k.Run(ctx, func(Result) {})
 }
 
@@ -266,9 +269,7 @@ func TestTheContextEndsIt(t *testing.T) {
 func set(t *testing.T, k *devstack.Kafka, topic, name, value string) {
 	t.Helper()
 	admin, err := kgo.NewClient(kgo.SeedBrokers(k.Addrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	defer admin.Close()
 	req := kmsg.NewIncrementalAlterConfigsRequest()
 	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
@@ -281,58 +282,69 @@ func set(t *testing.T, k *devstack.Kafka, topic, name, value string) {
 	}
 }
 
-func TestSettingsOfTopicsThatAreWrittenTo(t *testing.T) {
+// The settings of topics that are read and written are shown, and those that will hurt come with advice.
+func TestSettingsOfTopics(t *testing.T) {
 	k := broker(t, devstack.KafkaOptions{Topics: topics})
-	line := func() string {
-		t.Helper()
-		for _, l := range lines(t, of(k)) {
-			if strings.Contains(l, "topic out") {
-				return l
-			}
-		}
-		t.Fatal("nothing is said of the topic")
-		return ""
-	}
-	if got := line(); strings.Contains(got, "max.message.bytes=") ||
-		!strings.Contains(got, "max.message.bytes 1048588, cleanup.policy delete") {
-		t.Errorf("as Kafka makes topics: %s", got)
-	}
-	for _, c := range []struct{ name, value, want string }{
-		{"max.message.bytes", "65536", "batches are split; a prediction that is larger becomes a dead letter"},
-		{"cleanup.policy", "compact,delete",
-			"those without a key are given one; if all are wanted: kafka-configs.sh --alter --topic out"},
-		{"min.insync.replicas", "9", "nothing can be written: min.insync.replicas is 9, and it has"},
-	} {
-		set(t, k, "out", c.name, c.value)
-		if got := line(); !strings.Contains(got, c.want) ||
-			strings.HasPrefix(got, "FAILED") != (c.name == "min.insync.replicas") {
-			t.Errorf("%s=%s: %s", c.name, c.value, got)
+	got := lines(t, of(t, kafka.Options{}, k.Addr()))
+	for _, line := range got[1:4] {
+		if strings.Contains(line, " -> ") || !strings.Contains(line, "; cleanup.policy delete, records are kept for 7 days, "+
+			"max.message.bytes 1048588") {
+			t.Errorf("as Kafka makes topics: %s", line)
 		}
 	}
+	set(t, k, "in", cleanupPolicy, "compact,delete")
+	set(t, k, "dead", maxMessageBytes, "65536")
+	set(t, k, "out", minInsync, "9")
+	expectLines(t, lines(t, of(t, kafka.Options{}, k.Addr()))[1:4],
+		"ok topic in: 3 partitions, may be read; cleanup.policy compact,delete, records are kept for 7 days, "+
+			"max.message.bytes 1048588 -> of the records of a key only the last one is kept: arrivals and edges",
+		"FAILED topic out: nothing can be written: min.insync.replicas is 9, and it has 1 replicas -> ",
+		"ok -> a dead letter has its record in it, and the topic of arrivals takes larger ones: kafka-configs.sh --alter "+
+			"--topic dead --add-config max.message.bytes=1048588")
 }
 
-// Settings that the broker does not tell are no failure, and settings that it does not know are not judged.
-func TestSettingsAreJudgedByReplicas(t *testing.T) {
+func TestSettingsAreJudged(t *testing.T) {
+	usual := map[string]string{cleanupPolicy: "delete", retentionTime: "604800000", maxMessageBytes: "1048588"}
+	k := &Kafka{Arrivals: "in", Labels: "labels", Predictions: "out", DeadLetters: "dead", RecordBytes: 1 << 20,
+		Wait: time.Hour}
 	for _, c := range []struct {
-		replicas int
-		found    map[string]string
-		state    State
-		found1   string
-		do       string
+		topic, name, value string
+		replicas           int
+		want               string // state, and the advice
 	}{
-		{3, map[string]string{minInsync: "2"}, OK, "well; min.insync.replicas 2 of 3", ""},
-		{3, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 3",
-			"what one broker has acknowledged is lost with it: kafka-configs.sh --alter --topic out --add-config " +
-				"min.insync.replicas=2"},
-		{1, map[string]string{minInsync: "1"}, OK, "well; min.insync.replicas 1 of 1", ""},
-		{1, nil, OK, "well", ""},
-		{1, map[string]string{minInsync: "2"}, Failed,
-			"nothing can be written: min.insync.replicas is 2, and it has 1 replicas",
-			"kafka-configs.sh --alter --topic out --add-config min.insync.replicas=1, or give it more replicas"},
+		{"in", retentionTime, "604800000", 1, "ok "},
+		{"in", retentionTime, "-1", 1, "ok "},
+		{"in", retentionTime, "3600000", 1, "ok a consumer that stands still for 1h0m0s loses arrivals: kafka-configs.sh " +
+			"--alter --topic in --add-config retention.ms=604800000"},
+		{"in", maxMessageBytes, "2000000", 1, "ok it takes records of more than limits.record_bytes (1048576), which " +
+			"become dead letters: raise that, or kafka-configs.sh --alter --topic in --add-config max.message.bytes=1048644"},
+		{"in", cleanupPolicy, "compact", 1, "ok of the records of a key only the last one is kept: arrivals and edges that " +
+			"have not been read are lost: kafka-configs.sh --alter --topic in --add-config cleanup.policy=delete"},
+		{"labels", cleanupPolicy, "compact", 1, "ok "},
+		{"out", retentionTime, "1000", 1, "ok "},
+		{"out", cleanupPolicy, "compact", 1, "ok of the records of a key only the last one is kept; if all are wanted: " +
+			"kafka-configs.sh --alter --topic out --add-config cleanup.policy=delete"},
+		{"out", maxMessageBytes, "65536", 1, "ok batches are split, and a prediction that is larger becomes a dead letter: " +
+			"kafka-configs.sh --alter --topic out --add-config max.message.bytes=1048588"},
+		{"out", minInsync, "1", 1, "ok "},
+		{"out", minInsync, "2", 3, "ok "},
+		{"out", minInsync, "1", 3, "ok what one broker has acknowledged is lost with it: kafka-configs.sh --alter --topic " +
+			"out --add-config min.insync.replicas=2"},
+		{"out", minInsync, "2", 1, "FAILED kafka-configs.sh --alter --topic out --add-config min.insync.replicas=1, or give " +
+			"it more replicas"},
+		{"dead", minInsync, "", 1, "ok "},
 	} {
-		if got := judge(Result{OK, "topic", "well", ""}, "out", c.replicas,
-			c.found); got != (Result{c.state, "topic", c.found1, c.do}) {
-			t.Errorf("%v of %d replicas: %v", c.found, c.replicas, got)
+		all := map[string]map[string]string{}
+		for _, topic := range []string{"in", "labels", "out", "dead"} {
+			all[topic] = map[string]string{}
+			for name, value := range usual {
+				all[topic][name] = value
+			}
+		}
+		all[c.topic][c.name] = c.value
+		r := k.judge(Result{OK, "topic", "well", ""}, c.topic, c.replicas, all)
+		if got := string(r.State) + " " + r.Do; got != c.want {
+			t.Errorf("%s: %s=%s: %s\nwant %s", c.topic, c.name, c.value, got, c.want)
 		}
 	}
 }

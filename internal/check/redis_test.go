@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +26,7 @@ func TestRedis(t *testing.T) {
 	forbidden := func(context.Context) (string, error) {
 		return "", errors.New("reading CURRENT: NOPERM User me has no permissions to access one of the keys")
 	}
-	const skipped = "skipped version: Redis cannot be asked"
+	const skipped = "skipped redis version: Redis cannot be asked"
 	for name, c := range map[string]struct {
 		url  string
 		load func(context.Context) (string, error)
@@ -34,20 +36,22 @@ func TestRedis(t *testing.T) {
 		"no version": {"redis://" + open.Addr(), missing,
 			[]string{"ok redis", "ok noeviction", "FAILED no version is published -> publish a version"}},
 		"missing ACL": {"redis://" + open.Addr(), forbidden,
-			[]string{"ok redis", "ok noeviction", "FAILED missing ACL: reading CURRENT: NOPERM"}},
+			[]string{"ok redis", "ok noeviction", "FAILED reading CURRENT: NOPERM User me has no permissions to access one of " +
+				"the keys -> advice"}},
 		"logged in": {"redis://me:word@" + locked.Addr(), well, []string{"ok redis", "ok noeviction", "ok v1"}},
 		"wrong password": {"redis://me:other@" + locked.Addr(), well,
-			[]string{"FAILED wrong password or unknown user", skipped}},
-		"no password": {"redis://" + locked.Addr(), well, []string{"FAILED it wants a password", skipped}},
-		"refused": {"redis://" + unused(t), well, []string{"FAILED unreachable: the connection is refused",
+			[]string{"FAILED WRONGPASS invalid username-password pair -> advice", skipped}},
+		"no password": {"redis://" + locked.Addr(), well, []string{"FAILED NOAUTH Authentication required. -> advice", skipped}},
+		"refused": {"redis://" + unused(t), well, []string{"FAILED connection refused -> start it, or correct the address",
 			skipped}},
-		"unknown host": {"redis://no-such-host.invalid:6379", well, []string{"FAILED unreachable: ", skipped}},
+		"unknown host": {"redis://no-such-host.invalid:6379", well, []string{"FAILED -> correct the name, or make it known",
+			skipped}},
 		"foreign": {"rediss://" + secure.Addr(), well,
-			[]string{"FAILED which is not trusted here -> set redis.tls.ca_file", skipped}},
+			[]string{"FAILED signed by unknown authority -> set redis.tls.ca_file", skipped}},
 		"TLS to plaintext": {"rediss://" + open.Addr(), well,
-			[]string{"FAILED it closes the connection: EOF -> look whether this port speaks TLS", skipped}},
+			[]string{"FAILED whether it speaks TLS: redis.url begins with rediss:// then", skipped}},
 		"plaintext to TLS": {"redis://" + secure.Addr(), well,
-			[]string{"FAILED whether this port speaks TLS where TLS is tried", skipped}},
+			[]string{"FAILED whether it speaks TLS: redis.url begins with rediss:// then", skipped}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := redis.ParseURL(c.url)
@@ -60,9 +64,16 @@ func TestRedis(t *testing.T) {
 			var got []string
 			r := Redis{Client: client, Address: c.url, Memory: func(context.Context) (string, error) {
 				return "noeviction", nil
-			}, Load: c.load, Advice: func(error) string { return "" }, Timeout: 3 * time.Second}
+			}, Load: c.load, Advice: func(err error) string {
+				if slices.ContainsFunc([]string{"WRONGPASS", "NOAUTH", "NOPERM"}, func(code string) bool {
+					return strings.Contains(err.Error(), code)
+				}) {
+					return "advice"
+				}
+				return ""
+			}, Timeout: 3 * time.Second}
 			r.Run(t.Context(), func(r Result) { got = append(got, r.String()) })
-			expect(t, got, c.want...)
+			expectLines(t, got, c.want...)
 		})
 	}
 }

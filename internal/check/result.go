@@ -18,9 +18,9 @@ const (
 // Result is the answer of one check.
 type Result struct {
 	State State
-	What  string // "kafka broker localhost:9092"
+	What  string // "kafka topic arrivals"
 	Found string // the finding, or the failure
-	Do    string // advice after a failure
+	Do    string // advice
 }
 
 // String is the result on one line.
@@ -30,15 +30,4 @@ func (r Result) String() string {
 		text += " -> " + r.Do
 	}
 	return strings.ReplaceAll(text, "\n", "; ")
-}
-
-// problem is why a check failed, and the advice.
-type problem struct{ found, do string }
-
-// result is of a check that failed with p, or passed where p is nil.
-func result(what, found string, p *problem) Result {
-	if p != nil {
-		return Result{Failed, what, p.found, p.do}
-	}
-	return Result{OK, what, found, ""}
 }

@@ -1,72 +1,87 @@
 package check
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rivulet/kafka"
-	"rivulet/kafka/probe"
 )
 
-// Settings of a topic that decide whether records written to it are taken and stay.
+// Settings of a topic that decide whether records are taken, stay, and can be read.
 const (
 	maxMessageBytes = "max.message.bytes"
 	cleanupPolicy   = "cleanup.policy"
 	minInsync       = "min.insync.replicas"
+	retentionTime   = "retention.ms"
+	retentionBytes  = "retention.bytes"
 )
 
-// defaultMessageBytes is Kafka's default of max.message.bytes.
-const defaultMessageBytes = 1048588
+var settingNames = []string{maxMessageBytes, cleanupPolicy, minInsync, retentionTime, retentionBytes}
 
-// settings adds to a result what follows from the topic's settings. Only settings that keep all records out are a
-// failure; the rest is advice.
-func (k *Kafka) settings(first *connection, name string, r Result) Result {
-	found, err := first.Settings(name, maxMessageBytes, cleanupPolicy, minInsync)
-	switch {
-	case errors.Is(err, kafka.TopicAuthorizationFailed):
-		r.Found += fmt.Sprintf("; %s may not read its settings (DescribeConfigs), which only this check would", k.Principal)
-		return r
-	case err != nil:
-		r.Found += "; its settings cannot be read: " + err.Error()
-		return r
-	}
-	i := slices.IndexFunc(first.cluster.Topics, func(t probe.Topic) bool { return t.Name == name })
-	return judge(r, name, first.cluster.Topics[i].Replicas, found)
-}
+const (
+	defaultMessageBytes = 1048588   // Kafka's default of max.message.bytes
+	batchOverhead       = 61 + 7    // bytes of a batch of one record beside key and value, at least
+	shortRetention      = time.Hour // a pause of a consumer that nobody should have to hurry for
+)
 
-// judge adds what follows from the settings of a topic with so many replicas.
-func judge(r Result, name string, replicas int, found map[string]string) Result {
+// judge adds to a topic's result what follows from its settings. Only a setting that keeps all records out is a
+// failure; the rest is advice. all are the settings of all topics.
+func (k *Kafka) judge(r Result, name string, replicas int, all map[string]map[string]string) Result {
+	found := all[name]
 	var says, advice []string
-	alter := func(setting string) string {
-		return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s", name, setting)
+	alter := func(setting string, value any) string {
+		return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s=%v", name, setting, value)
 	}
-	if size, err := strconv.Atoi(found[maxMessageBytes]); err == nil {
-		says = append(says, fmt.Sprintf("%s %d", maxMessageBytes, size))
-		if size < kafka.BatchBytes {
-			advice = append(advice,
-				"batches are split; a prediction that is larger becomes a dead letter, and a dead letter is trimmed "+
-					"or dropped: "+alter(fmt.Sprintf("%s=%d", maxMessageBytes, defaultMessageBytes)))
-		}
-	}
+	advise := func(why, setting string, value any) { advice = append(advice, why+": "+alter(setting, value)) }
+	compacted := strings.Contains(found[cleanupPolicy], "compact")
 	if policy := found[cleanupPolicy]; policy != "" {
 		says = append(says, cleanupPolicy+" "+policy)
-		if strings.Contains(policy, "compact") {
-			advice = append(advice, "of the records of a key only the last one is kept, and those without a key are given one; "+
-				"if all are wanted: "+alter(cleanupPolicy+"=delete"))
-		}
 	}
-	if least, err := strconv.Atoi(found[minInsync]); err == nil {
+	kept, forEver := retention(found)
+	says = append(says, kept...)
+	size, err := strconv.Atoi(found[maxMessageBytes])
+	if known := err == nil; known {
+		says = append(says, fmt.Sprintf("%s %d", maxMessageBytes, size))
+	}
+	switch name {
+	case k.Labels: // they are read from the topic's end, and the last one of an id counts
+	case k.Arrivals:
+		if compacted {
+			advise("of the records of a key only the last one is kept: arrivals and edges that have not been read are lost",
+				cleanupPolicy, "delete")
+		}
+		if age := milliseconds(found[retentionTime]); !forEver && age < max(shortRetention, 2*k.Wait) {
+			advise(fmt.Sprintf("a consumer that stands still for %v loses arrivals", age), retentionTime,
+				(7 * 24 * time.Hour).Milliseconds())
+		}
+		if k.RecordBytes > 0 && size-batchOverhead > k.RecordBytes {
+			advice = append(advice, fmt.Sprintf("it takes records of more than limits.record_bytes (%d), which become dead "+
+				"letters: raise that, or %s", k.RecordBytes, alter(maxMessageBytes, k.RecordBytes+batchOverhead)))
+		}
+	default:
+		if compacted {
+			advise("of the records of a key only the last one is kept; if all are wanted", cleanupPolicy, "delete")
+		}
+		if largest, err := strconv.Atoi(all[k.Arrivals][maxMessageBytes]); name == k.DeadLetters && err == nil &&
+			0 < size && size < largest {
+			advise("a dead letter has its record in it, and the topic of arrivals takes larger ones", maxMessageBytes, largest)
+		} else if 0 < size && size < kafka.BatchBytes {
+			advise("batches are split, and a prediction that is larger becomes a dead letter", maxMessageBytes,
+				defaultMessageBytes)
+		}
+		least, err := strconv.Atoi(found[minInsync])
+		if err != nil {
+			break
+		}
 		says = append(says, fmt.Sprintf("%s %d of %d", minInsync, least, replicas))
 		switch {
 		case least > replicas:
-			return Result{Failed, r.What, fmt.Sprintf("nothing can be written: %s is %d, and it has %d replicas",
-				minInsync, least, replicas),
-				alter(fmt.Sprintf("%s=%d", minInsync, replicas)) + ", or give it more replicas"}
+			return Result{Failed, r.What, fmt.Sprintf("nothing can be written: %s is %d, and it has %d replicas", minInsync,
+				least, replicas), alter(minInsync, replicas) + ", or give it more replicas"}
 		case least == 1 && replicas > 1:
-			advice = append(advice, "what one broker has acknowledged is lost with it: "+alter(minInsync+"=2"))
+			advise("what one broker has acknowledged is lost with it", minInsync, 2)
 		}
 	}
 	if len(says) > 0 {
@@ -74,4 +89,32 @@ func judge(r Result, name string, replicas int, found map[string]string) Result 
 	}
 	r.Do = strings.Join(advice, "; ")
 	return r
+}
+
+// retention says how long a topic keeps records, and whether that is for ever by their age.
+func retention(found map[string]string) (says []string, forEver bool) {
+	age := milliseconds(found[retentionTime])
+	forEver = age <= 0 || !strings.Contains(found[cleanupPolicy], "delete")
+	if !forEver {
+		text := age.String()
+		if age%(24*time.Hour) == 0 {
+			text = fmt.Sprintf("%d days", age/(24*time.Hour))
+		}
+		says = append(says, "records are kept for "+text)
+	} else if found[retentionTime] != "" {
+		says = append(says, "records are kept at any age")
+	}
+	if bytes, err := strconv.ParseInt(found[retentionBytes], 10, 64); err == nil && bytes >= 0 {
+		says = append(says, fmt.Sprintf("at most %d bytes of a partition", bytes))
+	}
+	return says, forEver
+}
+
+// milliseconds reads a setting in milliseconds; -1: for ever.
+func milliseconds(text string) time.Duration {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms < 0 || ms > int64(time.Duration(1<<63-1)/time.Millisecond) {
+		return -1
+	}
+	return time.Duration(ms) * time.Millisecond
 }

@@ -1,5 +1,5 @@
-// Package layout holds no code. Its test reads every Go file of the module and checks the directions in which
-// packages import one another:
+// Package layout holds no code. Its tests read every Go file of the module and check the directions in which packages
+// import one another, and what no program may reach, not even through others:
 //
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
@@ -12,12 +12,6 @@
 //
 // Wiring is for cmd and internal/demo, a command's body, alone: only they import config, internal/app,
 // internal/devstack, internal/cli, internal/refresh and internal/replay; internal/app imports config, too.
-//
-// The path of a record has rules of its own: two functions on one screen, no functions handed down, a line
-// on the map for each file.
-//
-// budget_test.go bounds the files and lines of each package and of the whole (testdata/budget.txt), refuses lines that
-// are too wide, and asks for a doc.go that names every file of a package of more than eight.
 //
 // test/reference, the slow oracle, test/harness, test/chaos and the other helpers of tests are for tests
 // only.

@@ -131,7 +131,6 @@ var only = []struct {
 	{"kafka/group", []string{"kafka/wire"}},
 	{"kafka/balance", nil},
 	{"kafka/fetch", []string{"kafka/retry", "kafka/wire"}},
-	{"kafka/probe", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/txn", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/wire", []string{"kafka/retry", "internal/spelling"}},
 	{"kafka/retry", nil},
@@ -166,7 +165,7 @@ var only = []struct {
 	{"internal/spelling", nil},
 	{"internal/cli", []string{"internal/build", "internal/spelling"}},
 	{"internal/cli/dataflag", []string{"dataset", "dataset/generate", "dataset/table"}},
-	{"internal/check", []string{"kafka", "kafka/probe", "kafka/retry", "internal/spelling"}},
+	{"internal/check", []string{"kafka"}},
 	{"internal/page", []string{"artifact", "consumer", "event", "event/form", "event/json", "infer", "infer/attach",
 		"infer/explain", "infer/target",
 		"internal/explanation",
@@ -196,7 +195,6 @@ var users = []struct {
 	{"kafka/group", []string{"kafka"}},
 	{"kafka/marks", []string{"kafka"}},
 	{"kafka/txn", []string{"kafka"}},
-	{"kafka/probe", []string{"internal/check"}},     // a connection that is not waited for
 	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
 	{"internal/featurestore", []string{"internal/app", "cmd/rivulet"}},
 	{"internal/msk", []string{"internal/app"}},

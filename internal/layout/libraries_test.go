@@ -23,29 +23,6 @@ var behindOneDoor = map[string]struct {
 	}},
 }
 
-// RIVULET_DATA may be relative to the module's root, while tests run in their package's directory: datatest alone
-// makes a path of it.
-func TestRealGraphsAreFoundInOnePlace(t *testing.T) {
-	root := os.DirFS("../..")
-	reads := 0
-	err := fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Ext(file) != ".go" || file == "internal/layout/libraries_test.go" {
-			return err
-		}
-		text, err := fs.ReadFile(root, file)
-		if strings.Contains(string(text), `Getenv("RIVULET_DATA")`) {
-			reads++
-			if !strings.HasPrefix(file, "test/datatest/") {
-				t.Errorf("%s reads RIVULET_DATA itself: a path below it comes from datatest.Dir", file)
-			}
-		}
-		return err
-	})
-	if err != nil || reads == 0 {
-		t.Fatalf("%d files read RIVULET_DATA: %v", reads, err)
-	}
-}
-
 func TestLibrariesAreBehindOneDoor(t *testing.T) {
 	users := map[string]map[string]bool{} // by library: the files that import it
 	root := os.DirFS("../..")
