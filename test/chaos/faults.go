@@ -45,6 +45,7 @@ func with(of func(stream.Kind) bool) func(*world.World) bool {
 }
 func merges(k stream.Kind) bool { return k.Merged }
 func others(k stream.Kind) bool { return !k.Merged }
+func all(stream.Kind) bool      { return true }
 
 // faults lists all faults in the order of the table.
 var faults = []fault{
@@ -69,9 +70,9 @@ var faults = []fault{
 	{name: "partitions added", deal: partitionsAdded, alone: true},
 	{name: "topic of arrivals deleted and made anew", of: with(others), deal: topicMadeAnew, alone: true},
 	{name: "records deleted that nobody has read", of: with(others), deal: recordsDeleted, alone: true},
-	{name: "offsets reset by an operator", of: with(stays), deal: offsetsReset, alone: true},
-	{name: "offsets expired, records too", of: with(expires), deal: groupDeleted, alone: true},
-	{name: "offsets expired, start at latest", of: with(expires), deal: startAtLatest, alone: true},
+	{name: "offsets reset by an operator", deal: offsetsReset, alone: true},
+	{name: "offsets expired, records too", of: with(others), deal: groupDeleted, alone: true},
+	{name: "offsets expired, start at latest", of: with(others), deal: startAtLatest, alone: true},
 	{name: "topics stamp records themselves, short segments", deal: topicsConfigured, alone: true},
 	{name: "consumer cut off from Redis", redis: true, of: single, deal: cutRedis},
 	{name: "Redis restarted, with its data", redis: true, of: single, deal: redisRestarted},

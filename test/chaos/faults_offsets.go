@@ -13,13 +13,6 @@ import (
 	"rivulet/test/harness"
 )
 
-// stays tells streams whose predictions are the same when records are read again. With growth they are not, as there
-// are no notes of records whose offsets were committed.
-func stays(k stream.Kind) bool { return !k.Growth }
-
-// expires tells those of them that no refresh reads.
-func expires(k stream.Kind) bool { return !k.Growth && !k.Merged }
-
 // withoutConsumers does something to each of some streams while nothing is sent and its consumers are down, when all
 // that was sent is answered. What is read again must be answered again.
 func (r *run) withoutConsumers(ctx context.Context, of func(stream.Kind) bool, do func(*stream.Stream) error) error {
@@ -57,7 +50,7 @@ func (r *run) withoutConsumersOf(ctx context.Context, s *stream.Stream, do func(
 
 // offsetsReset sets the offsets of groups back, as an operator does.
 func offsetsReset(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
-	return 0, r.withoutConsumers(ctx, stays, func(s *stream.Stream) error {
+	return 0, r.withoutConsumers(ctx, all, func(s *stream.Stream) error {
 		offsets, err := r.world.Ends(ctx, s.Topic("arrivals"), func() int64 { return rng.Int64N(100) })
 		if err == nil {
 			err = r.world.Kafka.CommitAllOffsets(ctx, s.Name, offsets)
@@ -121,9 +114,9 @@ func startAtLatest(ctx context.Context, r *run, _ *rand.Rand) (int, error) {
 	})
 }
 
-// deleteGroups deletes the groups of streams that do not grow and that no refresh reads.
+// deleteGroups deletes the groups of streams that no refresh reads.
 func (r *run) deleteGroups(ctx context.Context, and func(*stream.Stream) error) error {
-	return r.withoutConsumers(ctx, expires, func(s *stream.Stream) error {
+	return r.withoutConsumers(ctx, others, func(s *stream.Stream) error {
 		answer, err := r.world.Kafka.DeleteGroup(ctx, s.Name)
 		if err = errors.Join(err, answer.Err); err != nil {
 			return fmt.Errorf("deleting group %s: %w", s.Name, err)

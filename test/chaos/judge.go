@@ -45,7 +45,6 @@ func (r *run) report(ctx context.Context, o options) error {
 		}
 		err = errors.Join(err, listed(of.Violations))
 	}
-	err = errors.Join(err, listed(r.asked()))
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, "+
 		"%d of them in transactions, and %d in aborted ones, %d predictions that were marked as degraded, "+
 		"%d dead letters.\n\n", o.Seed, o.length, o.rate, len(r.streams), commit(),
@@ -56,7 +55,9 @@ func (r *run) report(ctx context.Context, o options) error {
 		fmt.Printf("%s.\n", line)
 	}
 	for _, a := range r.askers {
-		fmt.Printf("%s.\n", a)
+		summary, violations := a.judge()
+		fmt.Printf("%s.\n", summary)
+		err = errors.Join(err, listed(violations))
 	}
 	return err
 }

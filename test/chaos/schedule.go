@@ -28,7 +28,7 @@ type run struct {
 	options
 	world   *world.World
 	streams []*stream.Stream
-	askers  []*program
+	askers  []*asker
 	dealt   []dealt // one a window; window 0 is before the first fault
 	// calm: one fault at a time.
 	calm             bool
@@ -103,9 +103,9 @@ func (r *run) faultsFor(ctx context.Context, next func() fault) (err error) {
 	if err := r.startAskers(); err != nil { //nolint:contextcheck // it does not wait
 		return err
 	}
-	defer func() { err = errors.Join(err, r.stopAskers()) }()
 	for _, a := range r.askers {
-		senders.Go(func() { a.Run(sending, asking) })
+		senders.Go(func() { a.run(sending) })
+		defer func() { err = errors.Join(err, a.stop()) }() //nolint:revive // both of them, at the end
 	}
 	r.dealt = append(r.dealt, dealt{fault: fault{name: "none: start, waiting for the first fault"}})
 	if err := harness.Sleep(ctx, 2*time.Second); err != nil {
@@ -172,7 +172,11 @@ func (r *run) settle(ctx context.Context, w ledger.Window) error {
 	for _, s := range r.streams {
 		s.Settled.Store(true)
 	}
-	return errors.Join(r.answered(ctx, w, false), r.askedAgain(ctx, time.Now()))
+	err := r.answered(ctx, w, false)
+	for _, a := range r.askers {
+		err = errors.Join(err, a.answersAgain(ctx))
+	}
+	return err
 }
 
 // answered waits until the arrivals up to a window are answered: of the last one, the arrivals sent before its fault

@@ -69,6 +69,9 @@ func (k Kind) Forgets() bool { return !k.Merged }
 func Kinds(o world.Options) (some []Kind) {
 	for i, k := range All {
 		k.Apart = o.Old == "" && !k.Merged && (o.Seed+uint64(i))%2 == 1
+		if o.Sentinel { // the sentinel would have to watch the store of features, too
+			k.Forms = slices.DeleteFunc(slices.Clone(k.Forms), func(f record.Form) bool { return f == record.Absent })
+		}
 		if strings.Contains(k.String(), o.Streams) {
 			some = append(some, k)
 		}
@@ -192,8 +195,9 @@ func (s *Stream) Config(i int, brokers []string, redis, http string) string {
 		more = fmt.Sprintf("registry: {urls: [%q]}\n", s.world.Registry.URL())
 	}
 	if slices.Contains(s.Forms, record.Absent) {
-		more = fmt.Sprintf("features: {from: redis, redis: {url: \"redis://%s/0\", read_timeout: 500ms}}\n",
-			s.world.FeatureWays[i].Addr())
+		more = fmt.Sprintf("features: {from: redis, url: \"redis://%s/0\"}\n", s.world.FeatureWays[i].Addr())
+	}
+	if slices.Contains(s.Forms, record.Mapped) {
 		input = append(input, "mapping: {edges: /"+record.MappedEdges+"}")
 	}
 	if s.Apart {

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"rivulet/test/chaos/record"
 )
 
 // An answer counts, a refusal that may be counts, and any other status, a server that is gone and one that does not
@@ -16,7 +17,9 @@ func TestAsk(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch strings.TrimPrefix(r.URL.Path, "/") {
 		case "right":
-			_, _ = w.Write([]byte("answer"))
+			_, _ = w.Write([]byte("right"))
+		case "wrong":
+			_, _ = w.Write([]byte("other bits"))
 		case "away":
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case "broken":
@@ -32,32 +35,33 @@ func TestAsk(t *testing.T) {
 		violation        string
 	}{
 		"right":  {answers: 1},
+		"wrong":  {answers: 1, violation: "arrival id: other bits"},
 		"away":   {refused: 1},
 		"broken": {violation: "status 500"},
-		"stuck":  {violation: "was not answered in"},
+		"stuck":  {violation: "not answered in"},
 		"gone":   {violation: "refused"},
 	} {
-		asks := &client{Name: "serve", URL: server.URL + "/" + path, Refusals: []int{http.StatusServiceUnavailable},
-			Limit: 5 * time.Second, Next: func() (string, []byte) { return "id", []byte("{}") }}
+		a := &asker{name: "serve", url: server.URL + "/" + path, refusals: []int{http.StatusServiceUnavailable},
+			limit: 5 * time.Second, refused: map[int]int{}, next: func() record.Arrival { return record.Arrival{ID: "id"} },
+			check: func(_ string, body []byte) string { return strings.TrimPrefix(string(body), "right") }}
 		switch path {
 		case "stuck":
-			asks.Limit = 10 * time.Millisecond
+			a.limit = 10 * time.Millisecond
 		case "gone":
-			asks.URL = "http://127.0.0.1:1/"
-			if asks.Ask(context.Background()); len(asks.violations) > 0 {
-				t.Errorf("before it listens: %v", asks.violations)
+			a.url = "http://127.0.0.1:1/"
+			if a.ask(t.Context()); len(a.violations) > 0 {
+				t.Errorf("before it listens: %v", a.violations)
 			}
-			asks.reached = true
+			a.reached = true
 		}
-		before := time.Now()
-		asks.Ask(context.Background())
-		answers, violations := asks.Answers()
-		if len(answers) != c.answers || asks.refused[http.StatusServiceUnavailable] != c.refused ||
+		a.ask(t.Context())
+		_, violations := a.judge()
+		if len(a.answers) != c.answers || a.refused[http.StatusServiceUnavailable] != c.refused ||
 			!strings.Contains(strings.Join(violations, "; "), c.violation) || (len(violations) > 0) != (c.violation != "") {
-			t.Errorf("%s: %v, %v, %v; want %+v", path, answers, asks.refused, violations, c)
+			t.Errorf("%s: %v, %v, %v; want %+v", path, a.answers, a.refused, violations, c)
 		}
-		if asks.AnsweredSince(before) != (c.answers > 0) || asks.AnsweredSince(time.Now().Add(time.Hour)) {
-			t.Errorf("%s: answered since it was asked: %t", path, asks.AnsweredSince(before))
+		if a.last.IsZero() != (c.answers == 0) {
+			t.Errorf("%s: last answered %v", path, a.last)
 		}
 	}
 }
