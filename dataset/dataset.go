@@ -47,7 +47,7 @@ type Dataset struct {
 	Times []float64
 
 	Train, Unlabelled, Validation, Test []int32 // node indices, ascending, disjoint
-	// BagOfWords says that features are counts or flags (sparse feats.npz, Planetoid) and not dense; it decides about
+	// BagOfWords says that features are counts or flags (sparse feats.npz) and not dense; it decides about
 	// `auto` preprocessing.
 	BagOfWords bool
 	// Merged holds the open ends of arrivals that were merged into the data; empty if none were.

@@ -6,19 +6,16 @@
 // [Open] reads a data set of any of these formats, recognised by the names of its files or chosen by name:
 //
 //	graphsaint      the directory that [Open] and [Dataset.Save] know, below
-//	planetoid       ind.NAME.x, .y, .allx, .ally, .tx, .ty, .graph, .test.index
-//	gnn-benchmark   one file .npz with adj_… or edges, features, labels, and perhaps masks
-//	ogb             a node property prediction set of the Open Graph Benchmark, as its package downloads it
-//	graphland       a set of GraphLand with its split by time: info.yaml, features.csv, targets.csv, edgelist.csv and
-//	                split_masks_TH.csv
 //	csv             tables of nodes and edges
 //	parquet         the same tables; package dataset/parquet, a program must ask for it
 //	tables          a file data.yaml that names such tables and the roles of their columns ([Tables])
 //
-// Whatever the format, errors name the file and the place in it, no more is allocated than the file's own bytes can
-// hold, and the result keeps every promise of [Dataset]. Formats that people write by hand are read tolerantly if their
-// meaning is clear: edges stand in one direction or both and more than once, and self-loops are dropped. Notes name the
-// changes.
+// Graphs in other layouts become one of these by rivulet_mcond.export, which reads them by the loaders of PyTorch
+// Geometric, OGB and DGL.
+//
+// Whatever the format, errors name the file and the place in it, and the result keeps every promise of [Dataset]. Files
+// that people write by hand are read tolerantly if their meaning is clear: edges stand in one direction or both and more
+// than once, and self-loops are dropped. Notes name the changes.
 //
 // # Tables
 //
@@ -57,30 +54,14 @@
 // A feature above 1e15 is refused, because a consumer refuses it, and so is a column whose values differ only in digits
 // that float32 does not keep. Labels that are hardly classes, such as a name for each node, are refused, or Suspects.
 //
-// # Planetoid, gnn-benchmark and OGB
-//
-// A Planetoid set has its public split: the nodes of y train, the next 500 validate, the nodes of test.index test,
-// all others that have features are unlabelled. The features are a bag of words. Nodes in the gaps of test.index
-// (CiteSeer) have no features and no role. Package dataset/pickle reads the pickles and runs nothing. If a
-// directory has several sets, the path is DIRECTORY/ind.NAME.
-//
-// A gnn-benchmark file has no split: one is drawn. Its graph is taken as undirected, as its authors take it.
-// Classes and nodes have names if the file has lists of strings class_names and node_names. The same format
-// reads archives of GraphData (adj_matrix.data, node_attr, node_label), of heterophilous-graphs (edges, node_features,
-// node_labels, train_masks) and of PyTorch Geometric's Data, saved by its names (x, edge_index, y, train_mask).
-// Python objects are refused and never run.
-//
-// A set of OGB has files without names of columns: raw/node-feat.csv.gz, raw/node-label.csv.gz, raw/edge.csv.gz, and
-// split/NAME/train.csv.gz, valid and test. Nodes in none of the three are unlabelled.
-//
 // # The GraphSAINT layout
 //
 // [Open] reads and [Dataset.Save] writes a directory in the layout of the GraphSAINT data sets:
 //
-//	adj_full.npz    n×n SciPy CSR, CSC or COO; edges get their other direction, self-loops are dropped, and weights, too,
+//	adj_full.npz    n×n SciPy CSR; edges get their other direction, self-loops are dropped, and weights, too,
 //	                unless --weight data keeps them,
 //	                and a note counts each
-//	feats.npz       n×d SciPy CSR, CSC or COO: a bag of words, or
+//	feats.npz       n×d SciPy CSR: a bag of words, or
 //	feats.npy       n×d dense array, C or Fortran order; exactly one of the two
 //	class_map.json  {"0": 3, "1": 0, …}: node index -> class as an int, a text, or a one-hot list; lists of 0
 //	                and 1 are labels where one of them has several ones
@@ -98,12 +79,10 @@
 // the features were made of named columns, and columns.json has those columns: name, type and the value of each node.
 // Sparse features are no bag of words then.
 //
-// Files may come from anywhere. Before an array is allocated its size is checked three ways: the zip entry's
-// declared size against its compressed size (deflate gives at most 1032:1) and a limit of 4 GiB; the header's
-// length; shape × item size against the rest of the entry. The number of rows of a COO or CSC matrix, which is the
-// length of no array, is checked against the file's size. Then the content must end exactly there, with the right
-// checksum. Everything that a [Dataset] promises is checked: CSR structure, ranges, duplicates, NaN and infinities,
-// classes, roles. A web page or a Git LFS pointer is called that. An error names the file, its array and the reason:
+// Before memory is taken for an array, its shape is compared with the size of the file or of the zip entry, which may
+// have 4 GiB; a file that is cut short is an error. Everything that a [Dataset] promises is checked: CSR structure,
+// ranges, duplicates, NaN and infinities, classes, roles. A web page or a Git LFS pointer is called that. An error names
+// the file, its array and the reason:
 //
 //	loading data set cora: adj_full.npz: array indices: row 7 lists 3 columns, 2 of them distinct
 //
@@ -115,38 +94,4 @@
 // va are the support nodes, te the arrivals. Labels of un nodes are unknown and -1. [Dataset.Neighbours] lists all
 // neighbours of a node by id, also those that a deployment will not know: they are the edges that an arrival
 // brings. [Dataset.Fingerprint] names the data by content; an artifact records the fingerprint of its training data.
-//
-// # Files
-//
-//	dataset.go     Dataset: a graph with its features, labels and roles
-//	open.go        Open: the formats, and finding the one of a path
-//	tables.go      tables as a format: their files, data.yaml, and the tables of GraphLand
-//	build.go       rows of tables become a Dataset
-//	classes.go     classes numbered in the order of their names; labels that are no classes; numbers that a consumer
-//	               refuses
-//	weights.go     weights of edges
-//	targets.go     labels that are numbers; labels.go: several labels a node; links.go: candidates of links
-//	nodetypes.go   types of nodes, which have a table each
-//	relations.go   types and directions of edges
-//	split.go       a split drawn at random; withhold.go: nodes kept back for later
-//	load.go        the GraphSAINT layout
-//	sidecar.go     merged.json, relations of edges, what a task predicts, the schema and named columns
-//	npz.go         one archive of NumPy with the whole set
-//	planetoid.go   Planetoid's split, features and graph
-//	ogb.go         OGB's files
-//	save.go, savetables.go   writing the GraphSAINT layout, and tables
-//	inductive.go   the original graph T, batches of arrivals, and the same data in another order of nodes
-//	fingerprint.go the data's name by content; digest, a package: how values are hashed
-//
-// # Packages
-//
-//	table      rows of two tables, read one by one; settings, types and conventions
-//	csv, parquet   tables in files of comma-separated values, and in Parquet files
-//	numpy      arrays of NumPy and matrices of SciPy
-//	pickle     Python's pickles, without running any of their code
-//	graphsaint the JSON files of GraphSAINT's layout; planetoid, graphland, ogb: the files of
-//	           such sets
-//	sidecar    what GraphSAINT's layout cannot say: open ends of merged arrivals, what edges and labels are
-//	file       files within bounds; leaks: what gives the labels away
-//	generate   graphs drawn at random
 package dataset

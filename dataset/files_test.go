@@ -106,7 +106,7 @@ func pathAdj() entries {
 
 func pathFeatures() entries {
 	return entries{
-		"format":  npyBytes("<U3", "()", []rune("csr")),
+		"format":  npyBytes("|S3", "()", []byte("csr")),
 		"shape":   npyBytes("<i8", "(2,)", []int64{6, 4}),
 		"indptr":  npyBytes("<i8", "(7,)", []int64{0, 2, 3, 3, 4, 5, 6}),
 		"indices": npyBytes("<i8", "(6,)", []int64{3, 0, 1, 2, 0, 3}),

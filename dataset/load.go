@@ -275,6 +275,49 @@ func (d *Dataset) bothWays(t table.Settings) error {
 	return nil
 }
 
+// symmetrise drops self-loops and adds directions of edges that stand in one direction only.
+func (d *Dataset) symmetrise(adj *graph.CSR) {
+	var directed []uint64
+	for i := range adj.Rows {
+		columns, _ := adj.Row(i)
+		for _, j := range columns {
+			if int(j) != i {
+				directed = append(directed, uint64(i)<<32|uint64(j))
+			}
+		}
+	}
+	d.undirect(adj.Rows, directed, adj.NNZ()-len(directed))
+}
+
+// undirect builds the graph of n nodes from edges source<<32 | target, which it sorts; loops were left out of them. It
+// notes what it changes.
+func (d *Dataset) undirect(n int, directed []uint64, loops int) {
+	slices.Sort(directed)
+	distinct := slices.Compact(directed)
+	edges, oneWay := make([][2]int32, 0, len(distinct)/2), 0
+	for _, e := range distinct {
+		i, j := int32(e>>32), int32(uint32(e))
+		_, back := slices.BinarySearch(distinct, uint64(j)<<32|uint64(i))
+		if !back {
+			oneWay++
+		}
+		if !back || i < j {
+			edges = append(edges, [2]int32{i, j})
+		}
+	}
+	d.Adj = graph.Symmetric(n, edges)
+	for _, note := range []struct {
+		n    int
+		what string
+	}{{loops, "self-loops were dropped: a model adds its own."},
+		{len(directed) - len(distinct), "edges that stand there again were merged."},
+		{oneWay, "edges that stood in one direction got the other."}} {
+		if note.n > 0 {
+			d.note("%d %s", note.n, note.what)
+		}
+	}
+}
+
 // readAdjacency reads adj_full.npz, a square matrix.
 func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
 	z, err := numpy.OpenArchive(r, size, limit)
@@ -285,7 +328,7 @@ func readAdjacency(r io.ReaderAt, size, limit int64) (*graph.CSR, error) {
 	if err != nil {
 		return nil, err
 	}
-	return adj, numpy.CheckSquare(adj, "")
+	return adj, numpy.CheckSquare(adj)
 }
 
 // isUndirected reports whether a pattern has both directions of each edge and no self-loop. The columns of each row

@@ -1,10 +1,7 @@
 package dataset
 
 import (
-	"archive/zip"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,18 +29,12 @@ func TestOffsets(t *testing.T) {
 	named := func(header string, row value) func() error {
 		return tables(header+",plan", func(i int) string { return row(i) + []string{",gold", ",free"}[i%2] })
 	}
-	arrays := func(name, dtype string, values any) func() error {
+	arrays := func(dtype string, values any) func() error {
 		return func() error {
-			file := filepath.Join(t.TempDir(), "a.npz")
-			labels := npyBytes("<i8", "(4,)", []int64{0, 1, 0, 1})
-			content := entries{
-				"edges":  npyBytes("<i8", "(1, 2)", []int64{0, 1}),
-				name:     npyBytes(dtype, "(4, 2)", values),
-				"labels": labels,
-			}
-			expect.OK(t, os.WriteFile(file, content.zip(zip.Deflate), 0o600))
-			_, err := Open(file, OpenOptions{})
-			return err
+			files := pathFiles()
+			delete(files, sparseFile)
+			files[denseFile] = npyBytes(dtype, "(6, 2)", values)
+			return expect.ErrorOf(openDir(writeFiles(t, files)))
 		}
 	}
 	for name, c := range map[string]struct {
@@ -61,14 +52,14 @@ func TestOffsets(t *testing.T) {
 			"column features[1]"},
 		"a list of a name": {named("seen", func(i int) string { return fmt.Sprintf("\"[%d, %.0f]\"", i%4, at(i)) }),
 			"column seen[1]"},
-		"npz, float64": {arrays("node_features", "<f8", []float64{1, at(1), 2, at(2), 3, at(3), 4, at(4)}),
-			"array node_features: column 1"},
-		"npz, int64": {arrays("attr_matrix", "<i8",
-			[]int64{1, 1700000001, 2, 1700000002, 3, 1700000003, 4, 1700000004}), "column 1"},
+		"an array, float64": {arrays("<f8", []float64{1, at(1), 2, at(2), 3, at(3), 4, at(4), 5, at(5), 6, at(6)}),
+			"feats.npy: column 1"},
+		"an array, int64": {arrays("<i8", []int64{1, 1700000001, 2, 1700000002, 3, 1700000003, 4, 1700000004, 5, 1700000005,
+			6, 1700000006}), "column 1"},
 		"a constant":         {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,1700000001", i%4) }), ""},
 		"over years":         {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,%.0f", i%4, at(1e7*i)) }), ""},
 		"exact in float32":   {tables("a,seen", func(i int) string { return fmt.Sprintf("%d,%d", i%4, 1<<23+i) }), ""},
-		"written as float32": {arrays("attr_matrix", "<f4", []float32{1, 1.7e9, 2, 1.7e9 + 128, 3, 1.7e9, 4, 1.7e9}), ""},
+		"written as float32": {arrays("<f4", []float32{1, 1.7e9, 2, 1.7e9 + 128, 3, 1.7e9, 4, 1.7e9, 5, 1.7e9, 6, 1.7e9}), ""},
 		"a small offset":     {tables("a", func(i int) string { return fmt.Sprint(1e-9 * at(i%2*1e6)) }), ""},
 	} {
 		if err := c.read(); c.want == "" && err != nil ||

@@ -13,10 +13,8 @@ import (
 
 // Names of the formats that this package reads. Package dataset/parquet has one more.
 const (
-	GraphSAINT   = "graphsaint"
-	Planetoid    = "planetoid"
-	GNNBenchmark = "gnn-benchmark"
-	CSV          = "csv"
+	GraphSAINT = "graphsaint"
+	CSV        = "csv"
 )
 
 // Format is one form of data sets on disk.
@@ -51,7 +49,7 @@ func Formats() []Format {
 	return []Format{
 		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),
 			Read: func(path string, o OpenOptions) (*Dataset, error) { return load(path, o.Tables) }},
-		planetoidFormat, npzFormat, ogbFormat, csvFormat, graphlandFormat, tablesFormat(),
+		csvFormat, tablesFormat(),
 	}
 }
 
@@ -59,8 +57,7 @@ func Formats() []Format {
 // place and reason. The data set's Notes name the changes that reading made (merged edges, dropped self-loops, a drawn
 // split).
 //
-// Data without a split (gnn-benchmark, tables without a column split) get the usual one of gnn-benchmark: half of
-// the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
+// Data without a split (tables without a column split) get one: half of the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
 // unlabelled.
 func Open(path string, o OpenOptions) (*Dataset, error) {
 	if table.IsURL(path) {
@@ -70,25 +67,20 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading data set %s: %w", path, err)
 	}
-	// Links are read from edges, which every layout has, unless a column tells the candidates.
-	links := o.Tables.Task == target.Links.String() && o.Tables.Candidates == "" && f.Tables == nil &&
-		f.Name != describedTables
+	arrays := f.Name == GraphSAINT
+	// Links are read from edges, unless a column tells the candidates.
+	links := arrays && o.Tables.Task == target.Links.String() && o.Tables.Candidates == ""
 	if links {
 		o.Tables.Task = ""
 	}
-	if o.Tables.Task != "" && f.Tables == nil && f.Name != describedTables &&
-		(f.Name != GraphSAINT || o.Tables.Task == target.Number.String()) {
+	if arrays && o.Tables.Task == target.Number.String() {
 		return nil, fmt.Errorf("loading data set %s (%s): --task %s is read from columns of tables, and the layout has "+
-			"classes; graphsaint may have labels", path, f.Name, o.Tables.Task)
+			"classes or labels", path, f.Name, o.Tables.Task)
 	}
-	if f.Name == GraphSAINT || f.Name == GNNBenchmark {
+	if arrays {
 		if err := layoutSettings(o.Tables); err != nil {
 			return nil, fmt.Errorf("loading data set %s (%s): %w", path, f.Name, err)
 		}
-	} else if f.Tables == nil && f.Name != describedTables &&
-		(!o.Tables.IsZero() || o.Tables.DropWeights || o.Tables.DropUnknown || o.Tables.Directed ||
-			o.Tables.EdgeType != "" || o.Tables.ArrivalEdges != "") {
-		return nil, fmt.Errorf("loading data set %s (%s): what is said about columns is for tables", path, f.Name)
 	}
 	d, err := f.Read(path, o)
 	if err == nil && links {

@@ -18,8 +18,6 @@ z,3,A,te
 		name, path, want string
 	}{
 		{"GraphSAINT", writeFiles(t, pathFiles()), GraphSAINT},
-		{"Planetoid", "testdata/planetoid/ind.protocol0", Planetoid},
-		{"gnn-benchmark", "testdata/gnnbenchmark/dense.npz", GNNBenchmark},
 		{"CSV", writeFiles(t, map[string][]byte{"nodes.csv": []byte(small), "edges.csv": []byte("source,target\nx,y\n")}),
 			CSV},
 	} {
@@ -49,19 +47,16 @@ func TestOpenRefuses(t *testing.T) {
 		want       []string
 	}{
 		{"nothing there", filepath.Join(t.TempDir(), "none"), OpenOptions{}, []string{"none: no such file"}},
-		{"nothing known", t.TempDir(), OpenOptions{}, []string{"looked for graphsaint: ", "adj_full.npz", "planetoid: ",
-			"gnn-benchmark: ", "csv: ", "nodes.csv"}},
+		{"nothing known", t.TempDir(), OpenOptions{}, []string{"looked for graphsaint: ", "adj_full.npz",
+			"csv: ", "nodes.csv"}},
 		{"Parquet without its reader", "parquet/testdata/lists", OpenOptions{}, []string{"Parquet, which the trainer reads"}},
 		{"unknown format", t.TempDir(), OpenOptions{Format: "rdf"},
-			[]string{`format is "rdf", want one of graphsaint, planetoid, gnn-benchmark, ogb, csv`}},
+			[]string{`format is "rdf", want one of graphsaint, csv, tables`}},
 		{"one more format", t.TempDir(), OpenOptions{Format: "rdf", More: []Format{one}}, []string{"tables, one"}},
 		{"two formats", writeFiles(t, both), OpenOptions{}, []string{"looks like graphsaint and like csv: name the format"}},
-		{"named, but not there", t.TempDir(), OpenOptions{Format: Planetoid},
-			[]string{"(planetoid)", "no file ind.NAME.graph"}},
 		{"named, but not there", t.TempDir(), OpenOptions{Format: CSV},
 			[]string{"(csv)", "neither nodes.csv nor nodes.csv.gz"}},
 		{"named, but not there", t.TempDir(), OpenOptions{Format: GraphSAINT}, []string{"(graphsaint)", "adj_full.npz"}},
-		{"named, but not there", t.TempDir(), OpenOptions{Format: GNNBenchmark}, []string{"(gnn-benchmark)", "no file .npz"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := Open(c.path, c.o)

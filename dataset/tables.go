@@ -9,7 +9,6 @@ import (
 
 	"rivulet/dataset/csv"
 	"rivulet/dataset/file"
-	"rivulet/dataset/graphland"
 	"rivulet/dataset/table"
 	"rivulet/infer/target"
 )
@@ -57,24 +56,6 @@ func tablesFormat() Format {
 			return o.readNamed(name)
 		},
 	}
-}
-
-var graphlandFormat = Format{
-	Name: "graphland",
-	Looks: "a directory with " + graphland.Info + ", " + graphland.Features + " and " + graphland.Split +
-		", as GraphLand has it",
-	Found: graphland.Found,
-	Read: func(dir string, o OpenOptions) (*Dataset, error) {
-		var s sources
-		var err error
-		if s.nodes, s.edges, o.Tables, err = graphland.Tables(dir); err != nil {
-			return nil, err
-		}
-		if s.name, err = file.Name(dir); err != nil {
-			return nil, err
-		}
-		return readTables(s, false, o)
-	},
 }
 
 // sources are the files of two tables.

@@ -149,31 +149,6 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// EachRecord calls use with each record of a file without names of columns, as in OGB. Its errors name the line.
-func EachRecord(f *os.File, name string, size int64, use func(record []string) error) error {
-	text, err := Defaults.text(f, name, size, "")
-	if err != nil {
-		return err
-	}
-	defer text.close()
-	in := csv.NewReader(text)
-	in.ReuseRecord = true
-	for {
-		text.startRecord()
-		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = use(record)
-		}
-		if err != nil {
-			line, _ := in.FieldPos(0)
-			return fmt.Errorf("line %d: %w", line, err)
-		}
-	}
-}
-
 // encodings maps the names of encodings beside UTF-8.
 var encodings = map[string]encoding.Encoding{"latin1": charmap.ISO8859_1, "windows-1252": charmap.Windows1252}
 

@@ -77,9 +77,3 @@ func Name(path string) (string, error) {
 
 // Missing reports whether err means that a file does not exist.
 func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// Glob returns the files below a directory that match a pattern. The directory's name is taken literally.
-func Glob(dir, pattern string) ([]string, error) {
-	literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
-	return filepath.Glob(filepath.Join(literal, pattern))
-}

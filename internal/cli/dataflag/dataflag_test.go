@@ -76,7 +76,6 @@ func TestOpenRefuses(t *testing.T) {
 		"--preset small --directed":            "a flag says what columns of tables mean",
 		"--preset small --arrival-edges in":    "a flag says what columns of tables mean",
 		"--format parquet --data " + dir:       `format is "parquet", want one of graphsaint`,
-		"--format planetoid --data " + dir:     "no file ind.NAME.graph",
 		"--data " + filepath.Join(dir, "none"): "no such file",
 	} {
 		d, _ := parse(t, line)

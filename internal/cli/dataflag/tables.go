@@ -37,15 +37,14 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Source, "source", "", "tables: column of an edge's one end; empty: source")
 	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
 	flags.StringVar(&t.Weight, "weight", "",
-		"tables: column of its weight; empty: weight, if there is one; data keeps the weights of graphsaint and "+
-			"gnn-benchmark")
+		"tables: column of its weight; empty: weight, if there is one; data keeps the weights of graphsaint")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false,
 		"tables: read any weight of an edge as 1, and say how many were not")
 	flags.StringVar(&t.EdgeType, "edge-type", "",
 		"tables: column of an edge's type, which the models rsgc and rgcn read, with --directed as two relations a type")
 	flags.BoolVar(&t.Directed, "directed", false,
 		"edges have directions, from source to target, which the models dirsgc and dirsage read (with types rsgc and rgcn); "+
-			"also of graphsaint and gnn-benchmark")
+			"also of graphsaint")
 	flags.StringVar(&t.ArrivalEdges, "arrival-edges", "",
 		"with --directed: edges that arrivals bring, both, out (they only cite) or in; empty: both")
 	flags.BoolVar(&t.DropUnknown, "drop-unknown", false,
