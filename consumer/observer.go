@@ -18,9 +18,6 @@ import (
 type Observer interface {
 	// Batch is called once for each batch that has been delivered: published and committed.
 	Batch(BatchStats)
-	// DeadLetter is called for each record that became a dead letter, once its batch is delivered; reason is one of
-	// event's Reason constants.
-	DeadLetter(reason string)
 	// Dropped is called for each record that the brokers refused in every form, also as a dead letter, once its batch is
 	// delivered; reason is one of kafka's Refused constants.
 	Dropped(reason string)
@@ -107,9 +104,6 @@ type NopObserver struct{}
 
 // Batch does nothing.
 func (NopObserver) Batch(BatchStats) {}
-
-// DeadLetter does nothing.
-func (NopObserver) DeadLetter(string) {}
 
 // Dropped does nothing.
 func (NopObserver) Dropped(string) {}

@@ -236,9 +236,6 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 	stats.Measures, stats.Named = measure.All(features, b.decoded.by.schema)
 	stats.Delivered = out
 	p.Observer.Batch(stats)
-	for i := range out.DeadLetters {
-		p.Observer.DeadLetter(out.DeadLetters[i].Reason)
-	}
 	for _, reason := range b.refused.dropped {
 		p.Observer.Dropped(reason)
 	}

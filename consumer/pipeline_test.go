@@ -46,16 +46,10 @@ func (r *recorder) Batch(s BatchStats) {
 		r.delivered = append(r.delivered, fmt.Sprint(p.Source.Offset, " ", p.Artifact))
 	}
 	for _, d := range s.Delivered.DeadLetters {
-		r.delivered = append(r.delivered, fmt.Sprint(d.Source.Offset, " ", d.Reason))
+		r.delivered, r.letters = append(r.delivered, fmt.Sprint(d.Source.Offset, " ", d.Reason)), append(r.letters, d.Reason)
 	}
 	s.Delivered = nil
 	r.batches = append(r.batches, s)
-}
-
-func (r *recorder) DeadLetter(reason string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.letters = append(r.letters, reason)
 }
 
 func (r *recorder) Dropped(reason string) {

@@ -18,8 +18,6 @@ type pair [2]consumer.Observer
 
 func (p pair) Batch(s consumer.BatchStats) { p[0].Batch(s); p[1].Batch(s) }
 
-func (p pair) DeadLetter(reason string) { p[0].DeadLetter(reason); p[1].DeadLetter(reason) }
-
 func (p pair) Dropped(reason string) { p[0].Dropped(reason); p[1].Dropped(reason) }
 
 func (p pair) Lag(tp kafka.TopicPartition, lag int64) { p[0].Lag(tp, lag); p[1].Lag(tp, lag) }

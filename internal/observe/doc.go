@@ -12,13 +12,15 @@
 //
 // The metrics; _total are counters, _seconds histograms in seconds:
 //
-//	rivulet_arrivals_total, rivulet_arrival_bytes_total  records read and delivered as predictions or dead letters, and
-//	                                                     their bytes
+//	rivulet_arrivals_total{version}                      records read and delivered as predictions or dead letters, by the
+//	                                                     version that answered
+//	rivulet_arrival_bytes_total                          bytes of their keys and values
 //	rivulet_predictions_total{class}                     predictions published
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
 //	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had
 //	                                                     lost or damaged them, or a note could not be written
-//	rivulet_dead_letters_total{reason}                   records set aside, by event's reasons
+//	rivulet_dead_letters_total{reason,version}           records set aside, by event's reasons and the version that
+//	                                                     answered
 //	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large,
 //	                                                     invalid_record, invalid_timestamp; the log names their places
 //	rivulet_forgotten_ids_total{outcome}                 records that asked to forget an id (input.forget): removed,
@@ -90,6 +92,8 @@
 // Every member reads all labels and compares them with its own predictions: right and wrong add up over members,
 // while a label for another member's prediction becomes unmatched here, once labels.remember further labels have
 // come. A label that comes before its prediction waits for it, and only the first label of a prediction counts.
+//
+// Of counters with the label version the newest four versions keep theirs.
 //
 // The counts of the cache and of rows of arrivals begin anew with each version of the artifact, as Prometheus
 // expects of counters that restart.

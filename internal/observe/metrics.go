@@ -30,14 +30,15 @@ var (
 type metrics struct {
 	registry *prometheus.Registry
 
-	arrivals, bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
+	bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, deadLetters, drops, weights, forgotten, skipped, retries, lost *prometheus.CounterVec
+	predictions, drops, weights, forgotten, skipped, retries, lost *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
 	solved, residual prometheus.Counter
 
+	versions *byVersion
 	assigned prometheus.Gauge
 	lag      *lag
 	windows  *windows
@@ -98,7 +99,7 @@ func newMetrics(opts Options, health *health) *metrics {
 
 	m := &metrics{
 		registry: registry,
-		arrivals: counter("arrivals_total", "Records that were read and delivered, as predictions or dead letters."),
+		versions: newByVersion(opts.Version),
 		bytes:    counter("arrival_bytes_total", "Bytes of the keys and values of those records."),
 		isolated: counter("isolated_arrivals_total",
 			"Arrivals without a neighbour to attach to, predicted from their features alone."),
@@ -116,7 +117,6 @@ func newMetrics(opts Options, health *health) *metrics {
 			"Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, "+
 				"or a note that could not be written."),
 		predictions: predictions,
-		deadLetters: counters("dead_letters_total", "Records set aside, by reason.", "reason"),
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
 		weights: counters("edge_weights_total",
@@ -154,18 +154,13 @@ func newMetrics(opts Options, health *health) *metrics {
 	for k, name := range stageNames {
 		m.stages[k] = stages.WithLabelValues(name)
 	}
+	registry.MustRegister(m.versions)
 	m.startAtZero()
 	return m
 }
 
 // startAtZero makes the known labels visible, so that a rate sees their first event.
 func (m *metrics) startAtZero() {
-	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
-		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused,
-		event.ReasonFeatureUnknown, event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema,
-		event.ReasonFeaturesAbsent, event.ReasonFeaturesStored, event.ReasonEdgeUnmatched} {
-		m.deadLetters.WithLabelValues(reason)
-	}
 	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
 		m.drops.WithLabelValues(reason)
 	}
@@ -190,7 +185,7 @@ func (m *metrics) startAtZero() {
 }
 
 func (m *metrics) batch(s consumer.BatchStats) {
-	m.arrivals.Add(float64(s.Records))
+	m.versions.count(s.Version, s.Records, s.Delivered.DeadLetters)
 	m.bytes.Add(float64(s.Bytes))
 	m.known.Add(float64(s.Known))
 	m.attached.Add(float64(s.Arrivals))

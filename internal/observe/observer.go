@@ -94,9 +94,6 @@ func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused)
 // RetryLabels counts a failure of reading labels. It is no sign that the consumer's loop moves.
 func (o *Observer) RetryLabels() { o.metrics.retries.WithLabelValues(StageLabels).Inc() }
 
-// DeadLetter counts a record that was set aside.
-func (o *Observer) DeadLetter(reason string) { o.metrics.deadLetters.WithLabelValues(reason).Inc() }
-
 // Dropped counts a record that no topic takes.
 func (o *Observer) Dropped(reason string) { o.metrics.drops.WithLabelValues(reason).Inc() }
 

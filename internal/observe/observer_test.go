@@ -85,10 +85,46 @@ func observeAll(o *Observer) {
 	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 1, Edges: 2, Bytes: 200})
 	o.Batch(aBatch())
 	o.Label(&event.Label{Class: 0}) // the predictions of aBatch have no ids
-	o.DeadLetter(event.ReasonNotFinite)
 	o.Dropped(kafka.RefusedTooLarge)
 	o.Retry(consumer.StageFetch, errors.New("broken pipe"))
 	o.Lost(kafka.LostRetention, 7)
+}
+
+// Arrivals and dead letters count for the version that answered, from 0 on for the one that is served. Only the newest
+// versions keep their counters.
+func TestDeadLettersAreCountedByVersion(t *testing.T) {
+	serving := "v0"
+	o := New(Options{Version: func() string { return serving }})
+	batch := func(version string, records, dead int) {
+		letters := make([]event.DeadLetter, dead)
+		for k := range letters {
+			letters[k].Reason = event.ReasonSchema
+		}
+		o.Batch(consumer.BatchStats{Version: version, Records: records, Delivered: &event.Batch{DeadLetters: letters}})
+	}
+	expected := func(want string) {
+		t.Helper()
+		expect.OK(t, testutil.GatherAndCompare(o.Registry(), strings.NewReader("# HELP rivulet_arrivals_total Records that "+
+			"were read and delivered, as predictions or dead letters, by the version that answered.\n"+
+			"# TYPE rivulet_arrivals_total counter\n"+want), "rivulet_arrivals_total"))
+	}
+	dead := func(version string) float64 {
+		return testutil.ToFloat64(o.metrics.versions.deadLetters.WithLabelValues(event.ReasonSchema, version))
+	}
+	expected("rivulet_arrivals_total{version=\"v0\"} 0\n")
+	batch("v0", 10, 1)
+	serving = "v1"
+	batch("v1", 10, 7)
+	batch("v0", 5, 1) // a batch that had begun before the swap
+	if dead("v0") != 2 || dead("v1") != 7 {
+		t.Errorf("dead letters are counted as %v of v0 and %v of v1, want 2 and 7", dead("v0"), dead("v1"))
+	}
+	expected("rivulet_arrivals_total{version=\"v0\"} 15\nrivulet_arrivals_total{version=\"v1\"} 10\n")
+	for _, serving = range []string{"v2", "v3", "v4"} {
+		batch(serving, 1, 0)
+	}
+	expected("rivulet_arrivals_total{version=\"v1\"} 10\nrivulet_arrivals_total{version=\"v2\"} 1\n" +
+		"rivulet_arrivals_total{version=\"v3\"} 1\nrivulet_arrivals_total{version=\"v4\"} 1\n")
 }
 
 // A counter whose label is one of the words of the code has all of them at 0 before anything has happened, so that an
@@ -192,9 +228,10 @@ rivulet_arrival_rows_written_total 20
 # HELP rivulet_arrival_solves_total Arrivals for which a row of M was solved.
 # TYPE rivulet_arrival_solves_total counter
 rivulet_arrival_solves_total 3
-# HELP rivulet_arrivals_total Records that were read and delivered, as predictions or dead letters.
+# HELP rivulet_arrivals_total Records that were read and delivered, as predictions or dead letters, by the ` +
+	`version that answered.
 # TYPE rivulet_arrivals_total counter
-rivulet_arrivals_total 4
+rivulet_arrivals_total{version="v1"} 4
 # HELP rivulet_arrival_bytes_total Bytes of the keys and values of those records.
 # TYPE rivulet_arrival_bytes_total counter
 rivulet_arrival_bytes_total 1000
@@ -223,22 +260,22 @@ rivulet_damaged_rows_total 6
 		`is complete, each time.
 # TYPE rivulet_evicted_buckets_total counter
 rivulet_evicted_buckets_total 7
-# HELP rivulet_dead_letters_total Records set aside, by reason.
+# HELP rivulet_dead_letters_total Records set aside, by reason and by the version that answered.
 # TYPE rivulet_dead_letters_total counter
-rivulet_dead_letters_total{reason="content_type"} 0
-rivulet_dead_letters_total{reason="edge_unmatched"} 0
-rivulet_dead_letters_total{reason="feature_length"} 0
-rivulet_dead_letters_total{reason="feature_missing"} 0
-rivulet_dead_letters_total{reason="feature_type"} 0
-rivulet_dead_letters_total{reason="feature_unknown"} 0
-rivulet_dead_letters_total{reason="features_absent"} 0
-rivulet_dead_letters_total{reason="features_stored"} 0
-rivulet_dead_letters_total{reason="not_finite"} 1
-rivulet_dead_letters_total{reason="prediction_refused"} 0
-rivulet_dead_letters_total{reason="schema"} 0
-rivulet_dead_letters_total{reason="too_large"} 0
-rivulet_dead_letters_total{reason="too_many_edges"} 0
-rivulet_dead_letters_total{reason="unparsable"} 0
+rivulet_dead_letters_total{reason="content_type",version="v1"} 0
+rivulet_dead_letters_total{reason="edge_unmatched",version="v1"} 0
+rivulet_dead_letters_total{reason="feature_length",version="v1"} 0
+rivulet_dead_letters_total{reason="feature_missing",version="v1"} 0
+rivulet_dead_letters_total{reason="feature_type",version="v1"} 0
+rivulet_dead_letters_total{reason="feature_unknown",version="v1"} 0
+rivulet_dead_letters_total{reason="features_absent",version="v1"} 0
+rivulet_dead_letters_total{reason="features_stored",version="v1"} 0
+rivulet_dead_letters_total{reason="not_finite",version="v1"} 1
+rivulet_dead_letters_total{reason="prediction_refused",version="v1"} 0
+rivulet_dead_letters_total{reason="schema",version="v1"} 0
+rivulet_dead_letters_total{reason="too_large",version="v1"} 0
+rivulet_dead_letters_total{reason="too_many_edges",version="v1"} 0
+rivulet_dead_letters_total{reason="unparsable",version="v1"} 0
 # HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis ` +
 		`was down, or had lost or damaged them, or a note that could not be written.
 # TYPE rivulet_degraded_predictions_total counter

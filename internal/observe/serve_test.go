@@ -89,7 +89,7 @@ func TestAlive(t *testing.T) {
 
 func TestHandler(t *testing.T) {
 	o, _ := newTestObserver()
-	wantStatus(t, o, "/metrics", 200, "rivulet_arrivals_total 0")
+	wantStatus(t, o, "/metrics", 200, `rivulet_arrivals_total{version="v1"} 0`)
 	wantStatus(t, o, "/metrics", 200, "go_goroutines")
 	wantStatus(t, o, "/elsewhere", 404, "")
 	w := httptest.NewRecorder()
