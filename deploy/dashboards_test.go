@@ -87,11 +87,6 @@ const (
 	interval = "[$__rate_interval]"
 )
 
-// short returns a query whose series are called by a legend and the last part of their version: agreed 72bd4dc7.
-func short(legend, expr string) string {
-	return legend + " {{of}}: label_replace(" + expr + `, "of", "$1", "version", "(?:.*-)?(.+)")`
-}
-
 var dashboards = map[string][]row{
 	"stream": {
 		{"Is all well?", []panel{
@@ -121,11 +116,14 @@ var dashboards = map[string][]row{
 				[]string{"{{stage}}: histogram_quantile(0.99, sum by (stage, le) (rate(rivulet_stage_seconds_bucket{}[]))) >= 0"}},
 		}},
 		{"What is not predicted", []panel{
-			{"Dead letters", "recps", "rivulet_dead_letters_total", nil},
+			{"Dead letters", "recps", "", []string{
+				"{{reason}}: sum by (reason) (rate(rivulet_dead_letters_total{}[]))"}},
+			{"Share of dead letters, by version", "percentunit", "", []string{
+				"{{version}}: sum by (version) (rate(rivulet_dead_letters_total{}[])) / " +
+					"sum by (version) (rate(rivulet_arrivals_total{}[])) >= 0"}},
 			{"Passed over, and asked to forget", "recps", "rivulet_skipped_records_total rivulet_forgotten_ids_total", nil},
 			{"Dropped, or gone before they were read", "recps", "rivulet_dropped_records_total rivulet_lost_records_total", nil},
 			{"Degraded predictions", "recps", "rivulet_degraded_predictions_total", nil},
-			{"Versions given up", "ops", "rivulet_rollbacks_total", nil},
 			{"Partitions that are assigned", "short", "rivulet_assigned_partitions", nil},
 			{"Rebalances", "ops", "rivulet_rebalances_total", nil},
 		}},
@@ -177,27 +175,9 @@ var dashboards = map[string][]row{
 			{"Predictions in the window", "short", "rivulet_window_predictions", nil},
 			{"Labels in the window", "short", "rivulet_window_labels", nil},
 		}},
-		{"Candidates beside it", []panel{
-			{"Candidates", "short", "", []string{"{{version}}: count by (version) (rivulet_candidate_info{})"}},
-			{"Its answers beside the version that serves", "recps", "", []string{
-				short("{{result}}", "sum by (result, version) (rate(rivulet_candidate_arrivals_total{}[]))"),
-				short("canary", "sum by (version) (rate(rivulet_canary_predictions_total{}[]))")}},
-			{"Labels: which of the two is right", "recps", "", []string{
-				short("{{result}}", "sum by (result, version) (rate(rivulet_candidate_labels_total{}[]))")}},
-			{"Distance of the classes of both", "percentunit", "rivulet_candidate_class_distance_ratio", nil},
-			{"p of McNemar's test, by the labels", "short", "rivulet_candidate_p_value", nil},
-			{"Confidence of both", "percentunit", "", []string{
-				short("{{by}}", "avg by (version, by) (rivulet_candidate_confidence{})")}},
-			{"99th percentile of a batch", "s", "", []string{
-				short("{{by}}", "max by (version, by) (rivulet_candidate_p99_seconds{})")}},
-			{"Predictions by class of both", "recps", "", []string{
-				short("{{by}} {{class}}", "sum by (by, class, version) (rate(rivulet_candidate_predictions_total{}[]))")}},
-		}},
 		{"What it says", []panel{
 			{"Predictions by class", "recps", "rivulet_predictions_total", nil},
 			{"Abstained", "recps", "rivulet_abstained_predictions_total", nil},
-			{"Of several models: all, and agreed with the first", "recps",
-				"rivulet_model_predictions_total rivulet_model_agreed_predictions_total", nil},
 			{"Features under another schema", "recps", "rivulet_other_schema_records_total", nil},
 		}},
 		{"What it reads", []panel{
@@ -286,7 +266,7 @@ func distinct(names []string) (words []string) {
 
 // stats are the panels that show latest values in place of a graph, and what they show: the series' name or value.
 var stats = map[string]string{"Programs that are ready": "value_and_name", "Version that is served": "name",
-	"Build": "name", "Candidates": "name"}
+	"Build": "name"}
 
 // softMax is the end of the axis of a panel that shows smaller values, by unit, if it is not 1: of zeros alone Grafana
 // would draw an axis to 100.

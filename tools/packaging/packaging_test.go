@@ -116,7 +116,6 @@ func TestObjects(t *testing.T) {
 			"monitoring.dashboards": true, "monitoring.runbooks": "https://git.example/rivulet/"}),
 		"static members": set(everything(t), map[string]any{"consumer.staticMembership": true,
 			"autoscaling.enabled": true}),
-		"several streams": set(everything(t), map[string]any{"consumer.pipelines": streams, "autoscaling.enabled": true}),
 		"page in the network": set(everything(t), map[string]any{"page.secrets": map[string]any{
 			"page.tls.cert_file": map[string]any{"name": "tls", "key": "tls.crt"},
 			"page.tls.key_file":  map[string]any{"name": "tls", "key": "tls.key"},
@@ -243,9 +242,6 @@ func TestLint(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for want, values := range map[string]chartutil.Values{
 		"serve wants TLS and a token": set(chartutil.Values{}, map[string]any{"serve.enabled": true}),
-		"cache.directory is /a and /b": set(chartutil.Values{}, map[string]any{"consumer.pipelines": map[string]any{
-			"orders": map[string]any{"cache": map[string]any{"directory": "/a"}},
-			"users":  map[string]any{"cache": map[string]any{"directory": "/b"}}}}),
 		"redis.password_file has no key": set(chartutil.Values{}, map[string]any{
 			"secrets": map[string]any{"redis.password_file": map[string]any{"name": "redis"}}}),
 	} {
@@ -292,61 +288,14 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// streams are two streams that each consumer follows.
-var streams = map[string]any{
-	"orders": map[string]any{"kafka": map[string]any{"group": "orders", "topics": map[string]any{"arrivals": "orders"}}},
-	"users":  map[string]any{"kafka": map[string]any{"group": "users"}, "redis": map[string]any{"prefix": "users"}},
-}
-
-// The file of each stream is beside the settings of the process, which name it; KEDA looks at the lag of both, and a
-// change of one rolls the pods.
-func TestPipelines(t *testing.T) {
-	of := func(pipelines map[string]any) string {
-		files, err := render(set(everything(t), map[string]any{"consumer.pipelines": pipelines, "autoscaling.enabled": true}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all strings.Builder
-		for _, file := range slices.Sorted(maps.Keys(files)) {
-			all.WriteString(files[file])
-		}
-		return all.String()
-	}
-	text := of(streams)
-	for _, want := range []string{"pipelines:\n    - /etc/rivulet/orders.yaml\n    - /etc/rivulet/users.yaml\n",
-		"  orders.yaml: |\n    kafka:\n      group: orders\n", "  users.yaml: |\n    kafka:\n      group: users\n",
-		"consumerGroup: \"orders\"\n        topic: \"orders\"", "consumerGroup: \"users\"\n        topic: \"arrivals\""} {
-		if strings.Count(text, want) != 1 {
-			t.Errorf("%d times %q in\n%s", strings.Count(text, want), want, text)
-		}
-	}
-	const checksum = "checksum/settings: "
-	sum := func(text string) string {
-		consumer := text[strings.Index(text, "command: [consumer]")-4000:]
-		_, sum, _ := strings.Cut(consumer, checksum)
-		return sum[:64]
-	}
-	other := map[string]any{"orders": streams["orders"],
-		"users": map[string]any{"kafka": map[string]any{"group": "users"}, "batch": map[string]any{"size": 7}}}
-	if sum(text) == sum(of(other)) {
-		t.Error("a change of a stream's settings does not roll the pods")
-	}
-	if _, err := render(set(everything(t), map[string]any{
-		"consumer.pipelines": map[string]any{"rivulet": map[string]any{}}})); err == nil {
-		t.Error("a stream takes the file of all settings")
-	}
-}
-
 // cached are settings of an artifact in a bucket whose M is a file.
 var cached = map[string]any{"settings.artifact": "s3://models/next", "settings.cache.directory": "/var/cache/rivulet",
 	"cache.sizeLimit": "1Gi"}
 
 // The programs that serve have a volume at cache.directory, of the pod or of a claim; the trainer and pods without that
-// setting have none. A stream's own setting counts, too.
+// setting have none.
 func TestCache(t *testing.T) {
 	const mount = "- {name: cache, mountPath: /var/cache/rivulet}\n"
-	ofStream := map[string]any{"orders": map[string]any{"artifact": "s3://models/orders",
-		"cache": map[string]any{"directory": "/var/cache/rivulet"}}}
 	for name, c := range map[string]struct {
 		values chartutil.Values
 		volume string
@@ -357,8 +306,6 @@ func TestCache(t *testing.T) {
 			[]string{"consumer.yaml", "page.yaml", "serve.yaml"}},
 		"of a claim": {set(set(everything(t), cached), map[string]any{"cache.existingClaim": "rows"}),
 			"persistentVolumeClaim: {claimName: rows}\n", []string{"consumer.yaml", "page.yaml", "serve.yaml"}},
-		"of a stream": {set(everything(t), map[string]any{"consumer.pipelines": ofStream}), "emptyDir: {}\n",
-			[]string{"consumer.yaml"}},
 	} {
 		files, err := render(c.values)
 		if err != nil {

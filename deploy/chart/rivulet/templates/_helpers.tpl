@@ -31,12 +31,6 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{- else if eq $component "page" }}
 {{- $_ := set $own "page" (dict "listen" (ternary ":9466" "127.0.0.1:9466" (eq (include "rivulet.protected" .) "yes"))) }}
 {{- end }}
-{{- with get (index $root.Values $component) "pipelines" }}
-{{- if hasKey . "rivulet" }}{{ fail "consumer.pipelines: rivulet is the name of the file of all settings: want another one" }}{{ end }}
-{{- $files := list }}
-{{- range $name := keys . | sortAlpha }}{{ $files = append $files (printf "/etc/rivulet/%s.yaml" $name) }}{{ end }}
-{{- $_ := set $own "pipelines" $files }}
-{{- end }}
 {{- mergeOverwrite $settings $own | toYaml }}
 {{- end }}
 
@@ -52,19 +46,11 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{- mergeOverwrite (deepCopy $root.Values.secrets) (deepCopy (index $root.Values $component).secrets) | toYaml }}
 {{- end }}
 
-{{/* The directory in which a component has M as a file (cache.directory of its settings, or of its streams'); nothing if it has none. */}}
+{{/* The directory in which a component has M as a file (cache.directory of its settings); nothing if it has none. */}}
 {{- define "rivulet.cache" -}}
 {{- $component := index . 1 }}
 {{- if has $component (list "consumer" "serve" "page") }}
-{{- $found := list (include "rivulet.settings" . | fromYaml) }}
-{{- range $name, $settings := get (index (index . 0).Values $component) "pipelines" | default dict }}{{ $found = append $found $settings }}{{ end }}
-{{- $directories := list }}
-{{- range $found }}{{ $directories = append $directories (dig "cache" "directory" "" .) }}{{ end }}
-{{- $directories = $directories | compact | uniq }}
-{{- if gt (len $directories) 1 }}
-{{- fail (printf "%s: cache.directory is %s, want one directory for all streams" $component (join " and " $directories)) }}
-{{- end }}
-{{- join "" $directories }}
+{{- dig "cache" "directory" "" (include "rivulet.settings" . | fromYaml) }}
 {{- end }}
 {{- end }}
 
@@ -164,10 +150,5 @@ volumeMounts:
 
 {{/* A change of the settings rolls the pods. */}}
 {{- define "rivulet.checksum" -}}
-checksum/settings: {{ printf "%s%s" (include "rivulet.settings" .) (include "rivulet.pipelines" .) | sha256sum }}
-{{- end }}
-
-{{/* The settings of each stream of the consumers; nothing of a component that follows one. */}}
-{{- define "rivulet.pipelines" -}}
-{{- with get (index (index . 0).Values (index . 1)) "pipelines" }}{{ toYaml . }}{{ end }}
+checksum/settings: {{ include "rivulet.settings" . | sha256sum }}
 {{- end }}
