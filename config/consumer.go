@@ -70,6 +70,8 @@ func (c Consumer) problems() problems {
 		choiceProblems(c.Choice))
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")
+	found.when(c.Output.Format == "avro" && c.Output.Registry == RegistryNone, "output.format", c.Output.Format,
+		"is read by its schema alone: set output.registry to lookup or register")
 	found.when(c.Output.Tombstones && c.Input.Forget != On, "output.tombstones", "true",
 		"is about records that ask to forget an id, and input.forget is off")
 	return found
@@ -150,7 +152,7 @@ type Limits struct {
 // Input says how arrivals are read.
 type Input struct {
 	Forget string `key:"forget" default:"off" oneof:"off|on" usage:"on: a tombstone, a delete of Debezium or Connect, and a record {\"id\": …, \"forget\": true} remove what is stored of the id, and a refresh takes its node out of the graph (docs/forget.md); off: deletes and tombstones are passed over and counted"`
-	Format string `key:"format" default:"json" oneof:"json|protobuf|avro|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
+	Format string `key:"format" default:"json" oneof:"json|protobuf|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
 	Reading
 }
 
@@ -163,7 +165,7 @@ type Reading struct {
 
 // Output sets the form of predictions and their optional fields.
 type Output struct {
-	Format     string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it"`
+	Format     string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it; avro needs output.registry, as it is read by its schema alone"`
 	Tombstones bool   `key:"tombstones" default:"false" usage:"publish a tombstone under the key of each record that asks to forget an id; needs input.forget"`
 	Registry   string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
 

@@ -264,7 +264,7 @@ func TestChecks(t *testing.T) {
 		{"--registry.urls=http://u:p@h", false},
 		{"--registry.urls=https://h:8081/apis/ccompat/v7", true}, {"--output.registry=lookup", false},
 		{"--registry.username=u", false},
-		{"--output.format=", false},
+		{"--output.format=", false}, {"--output.format=avro", false},
 		{"--output.coverage=1", true},
 		{"--output.coverage=0.5", true},
 		{"--output.coverage=1.01", false},
@@ -295,7 +295,12 @@ func TestFileErrors(t *testing.T) {
 		_, err := Load[Consumer](sources(t, c.file, nil))
 		expect.Error(t, err, c.want, "%s", name)
 	}
-	_, err := Load[Consumer](Sources{Environ: []string{"RIVULET_CONFIG=nowhere.yaml"}})
+	_, err := Load[Consumer](sources(t, "", nil, "--output.format=avro", "--output.registry=register",
+		"--registry.urls=http://h"))
+	if err != nil {
+		t.Errorf("Avro with a registry: %v", err)
+	}
+	_, err = Load[Consumer](Sources{Environ: []string{"RIVULET_CONFIG=nowhere.yaml"}})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nowhere.yaml") {
 		t.Errorf("missing file: got %v", err)
 	}

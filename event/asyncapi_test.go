@@ -92,10 +92,14 @@ func TestAsyncAPI(t *testing.T) {
 		file := m.Schema + m.Payload.Schema.Ref // one of them
 		files[file] = true
 		if filepath.Base(file) != strings.ToLower(m.Name)+map[string]string{"application/json": ".schema.json",
-			"application/x-protobuf": ".proto", "application/avro": ".avsc"}[m.ContentType] {
+			"application/x-protobuf": ".proto", "application/vnd.confluent.avro": ".avsc"}[m.ContentType] {
 			t.Errorf("message %s of type %s has the schema %s", name, m.ContentType, file)
 		}
-		if _, known := form.ForContentType(m.ContentType); !known {
+		_, known := form.ForContentType(m.ContentType)
+		if payload, framed := strings.CutPrefix(m.ContentType, form.ConfluentContentType("")); framed {
+			_, known = form.Payload(payload)
+		}
+		if !known {
 			t.Errorf("message %s: no codec is of type %s", name, m.ContentType)
 		}
 	}

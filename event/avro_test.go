@@ -479,7 +479,7 @@ func TestAvroEdges(t *testing.T) {
 	} {
 		record := "\x02n\x00\x00" + tc.edges
 		if tc.fault == "" {
-			record += "\x00" // no time
+			record += "\x00\x00\x00\x00\x00" // nothing else
 		}
 		a := event.Arrival{Edges: []string{"old", "old"}}
 		err := eventavro.Codec{}.DecodeArrival([]byte(record), &a)

@@ -25,15 +25,6 @@ import (
 
 var codecs = []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
 
-// fullFor is a prediction with all fields that a form has. Numbers and links are not in Avro's schema.
-func fullFor(codec event.Codec) event.Prediction {
-	p := eventtest.FullPrediction()
-	if codec == (avro.Codec{}) {
-		p.Numbers, p.Links = nil, nil
-	}
-	return p
-}
-
 // requireRefused fails unless an encoder's error says why, and it returned what was there before.
 func requireRefused(t *testing.T, form string, got []byte, err error, why string) {
 	t.Helper()
@@ -99,14 +90,14 @@ func TestPredictionsThatAreNotWritten(t *testing.T) {
 		},
 	} {
 		for _, codec := range codecs {
-			p := fullFor(codec)
+			p := eventtest.FullPrediction()
 			change(&p)
 			got, err := codec.AppendPrediction([]byte("before"), &p)
 			requireRefused(t, codec.ContentType(), got, err, why)
 		}
 	}
 	for _, codec := range codecs[1:] { // JSON has no largest integer
-		p := fullFor(codec)
+		p := eventtest.FullPrediction()
 		p.Source.Partition = 1 << 31
 		got, err := codec.AppendPrediction([]byte("before"), &p)
 		requireRefused(t, codec.ContentType(), got, err, `source.partition: 2147483648 is`)
@@ -167,7 +158,7 @@ func TestCodecsConcurrently(t *testing.T) {
 		expect.OK(t, err)
 		for range 8 {
 			wg.Go(func() {
-				a, p, full := eventtest.UsedArrival(), fullFor(codec), fullFor(codec)
+				a, p, full := eventtest.UsedArrival(), eventtest.FullPrediction(), eventtest.FullPrediction()
 				for i := range 200 {
 					data := record
 					if i%3 == 0 {

@@ -74,7 +74,7 @@ func TestTablesAreTheSchemas(t *testing.T) {
 		for _, name := range tc.noField {
 			inStruct[name] = true
 		}
-		requireRows(t, tc.table, tc.goType, inStruct, tc.proto.ProtoReflect().Descriptor(), avro.MustParse(tc.avro).Root(),
+		requireRows(t, tc.table, tc.goType, inStruct, tc.proto.ProtoReflect().Descriptor(), avro.MustParse(tc.avro).Root().ExpandReferences(),
 			object, object)
 	}
 }
@@ -84,28 +84,14 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 	record *avro.SchemaNode, object, document map[string]any) {
 	t.Helper()
 	properties, numbers := object["properties"].(map[string]any), map[protoreflect.FieldNumber]bool{}
-	if len(m.Fields) != len(record.Fields)+withoutAvro(m) || len(m.Fields) != len(properties) {
+	if len(m.Fields) != len(record.Fields) || len(m.Fields) != len(properties) {
 		t.Fatalf("%s has %d rows, %d fields in Avro and %d in JSON", goType, len(m.Fields), len(record.Fields),
 			len(properties))
 	}
-	inAvro := record.Fields
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		want := kindsInSchemas[f.Kind]
-		of, values := goFieldOf(goType, f), inAvro[0]
-		if f.Kind == table.List && f.NoAvro {
-			requireElements(t, f, of.Type.Elem(), message, resolveJSON(properties[f.Name].(map[string]any), document))
-			inStruct[of.Name] = true
-			continue
-		}
-		if f.NoAvro && (f.Kind == table.Count || f.Kind == table.Text) {
-			values.Name, values.Type = f.Name, avro.SchemaNode{Type: want.avro}
-		} else if f.NoAvro {
-			values.Name, values.Type = f.Name, avro.SchemaNode{Type: "array", Items: &avro.SchemaNode{
-				Type: strings.TrimPrefix(want.avro, "array of ")}}
-		} else {
-			inAvro = inAvro[1:]
-		}
+		of, values := goFieldOf(goType, f), record.Fields[i]
 		if f.Kind != table.Group {
 			inStruct[of.Name] = true
 		}
@@ -160,38 +146,6 @@ func requireRows(t *testing.T, m *table.Message, goType reflect.Type, inStruct m
 			t.Errorf("%s: the struct's field %s has no row", goType, name)
 		}
 	}
-}
-
-// requireElements compares the messages of a list that Avro has not: each row has its field in .proto, JSON and Go.
-func requireElements(t *testing.T, list *table.Field, goType reflect.Type, message protoreflect.MessageDescriptor,
-	property map[string]any) {
-	t.Helper()
-	of := message.Fields().ByNumber(list.Number)
-	items, inner := property["items"].(map[string]any), of.Message().Fields()
-	properties := items["properties"].(map[string]any)
-	if string(of.Name()) != list.Name || !of.IsList() || inner.Len() != len(list.Message.Fields) ||
-		len(properties) != inner.Len() || goType.NumField() != inner.Len() {
-		t.Errorf("%s: %d rows, %d fields of %s in .proto, %d in JSON", goType, len(list.Message.Fields), inner.Len(),
-			of.Name(), len(properties))
-	}
-	for k := range list.Message.Fields {
-		f := &list.Message.Fields[k]
-		if n := inner.ByNumber(f.Number); string(n.Name()) != f.Name || protoWord(n) != kindsInSchemas[f.Kind].proto ||
-			properties[f.Name] == nil || goFieldOf(goType, f).Type != kindsInSchemas[f.Kind].goType ||
-			slices.Contains(items["required"].([]any), any(f.Name)) != (f.Presence != table.Optional) {
-			t.Errorf("%s.%s is not the same in .proto, in the JSON Schema and in Go", goType, f.Name)
-		}
-	}
-}
-
-// withoutAvro is the number of rows that .avsc has no field for.
-func withoutAvro(m *table.Message) (n int) {
-	for i := range m.Fields {
-		if m.Fields[i].NoAvro {
-			n++
-		}
-	}
-	return n
 }
 
 // goFieldOf returns the field of a struct at a row's offset.

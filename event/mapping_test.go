@@ -264,7 +264,7 @@ func TestForms(t *testing.T) {
 	}{
 		{form.Reader{}, nil, inJSON, "", 0},
 		{form.Reader{Default: avro.Codec{}}, nil, plain, "", 0},
-		{form.Reader{}, header("content-type", "avro/binary"), plain, "", 0},
+		{form.Reader{}, header("content-type", "avro/binary"), plain, event.ReasonContentType, 0},
 		{form.Reader{Schemas: schemas}, nil, framed, "", 7},
 		{form.Reader{Schemas: schemas, Default: protobuf.Codec{}}, nil, framed, "", 7},
 		{form.Reader{Schemas: schemas, Confluent: true}, nil, framed, "", 7},

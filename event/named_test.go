@@ -30,7 +30,7 @@ func TestNamedInAllForms(t *testing.T) {
 	for name, into := range map[string]*event.Arrival{"json": &a, "pb": &b, "avro": &c} {
 		data, err := os.ReadFile("testdata/arrival-named." + name)
 		expect.OK(t, err)
-		codec, _ := form.Lookup(map[string]string{"json": "json", "pb": "protobuf", "avro": "avro"}[name])
+		codec, _ := form.Payload(map[string]string{"json": "json", "pb": "protobuf", "avro": "avro"}[name])
 		for range 2 { // the second time into the memory of the first
 			expect.OK(t, codec.DecodeArrival(data, into))
 		}
@@ -154,7 +154,7 @@ func TestNamedTwiceInUsedMemory(t *testing.T) {
 			data = append(append(data, byte(2*len(name))), name...)
 			data = binary.LittleEndian.AppendUint64(append(data, 2), math.Float64bits(1))
 		}
-		return append(data, 0, 0, 0) // no more names, no edges, no time
+		return append(data, 0, 0, 0, 0, 0, 0, 0) // no more names, and nothing else
 	}
 	inJSON := func(features string) []byte { return []byte(`{"id":"x","features":{"named":` + features + `}}`) }
 	twice := []struct {

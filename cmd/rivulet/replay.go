@@ -64,7 +64,7 @@ func replayCommand() *cobra.Command {
 	flags.StringVar(&f.labels, "labels", "",
 		"topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")
 	flags.StringVar(&f.format, "record-format", "json",
-		"form of the records in Kafka, json, protobuf or avro; lines are JSON")
+		"form of the records in Kafka, json or protobuf; lines are JSON")
 	flags.BoolVar(&f.bare, "without-features", false,
 		"leave the features out, for consumers that look them up (features put)")
 	flags.BoolVar(&f.apart, "edges-apart", false,
@@ -107,12 +107,6 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", f.Rate, f.Limit)
 	case f.nodes != "test" && f.nodes != "withheld":
 		return fmt.Errorf("--nodes is %q, want test or withheld", f.nodes)
-	case f.bare && f.format == "avro":
-		return fmt.Errorf("--without-features is given, and Rivulet's Avro schema has features of every arrival: want " +
-			"--record-format json or protobuf")
-	case f.apart && f.format == "avro":
-		return fmt.Errorf("--edges-apart or --edges-topic is given, and Rivulet's Avro schema has no edge_count: want " +
-			"--record-format json or protobuf")
 	case f.apart && f.out != "":
 		return fmt.Errorf("--edges-apart or --edges-topic is given, and a line has no header that tells an edge from an " +
 			"arrival: want no --out")
@@ -120,7 +114,7 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
 	if _, ok := form.Lookup(f.format); !ok {
-		return fmt.Errorf("--record-format is %q, want json, protobuf or avro", f.format)
+		return fmt.Errorf("--record-format is %q, want json or protobuf", f.format)
 	}
 	return nil
 }

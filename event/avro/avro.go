@@ -11,14 +11,14 @@ import (
 	"rivulet/schema"
 )
 
-// Codec is the Codec of "application/avro": one record in Avro's binary form, of schema/arrival.avsc,
-// schema/prediction.avsc or schema/label.avsc, with nothing before it. Records of other schemas are read by an
+// Codec writes and reads the payload of records whose schema is one of Rivulet's own, schema/arrival.avsc and so on, in
+// Avro's binary form; the Confluent wire format names that schema before it. Records of other schemas are read by a
 // [Schema]. Times are cut to microseconds. It may be used by many goroutines at once.
 type Codec struct{}
 
 var _ event.Codec = Codec{}
 
-// The schemas of records without one of their own.
+// Rivulet's own schemas.
 var (
 	ownArrival    = mustParse(event.ArrivalAvro)
 	ownLabel      = mustParse(event.LabelAvro)
@@ -34,8 +34,8 @@ func mustParse(text string) *Schema {
 	return s
 }
 
-// ContentType returns "application/avro"; [form.ForContentType] takes "avro/binary", too.
-func (Codec) ContentType() string { return "application/avro" }
+// ContentType returns the content-type of the wire format around the payload.
+func (Codec) ContentType() string { return "application/vnd.confluent.avro" }
 
 // DecodeArrival is [Schema.DecodeArrival] of schema/arrival.avsc.
 func (Codec) DecodeArrival(data []byte, a *event.Arrival) error {

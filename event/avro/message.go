@@ -30,16 +30,8 @@ func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
 
 // AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives the
 // same bytes. A prediction that [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it
-// was. The schema has no field for labels, and cannot get one, as records are read without a schema of their own: they
-// stand in top. Labels and top are both the most probable ones, best first, so that the longer list has all of both.
+// was.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
-	if p.Labels != nil {
-		in := *p
-		if in.Labels = nil; len(p.Labels) > len(p.Top) {
-			in.Top = p.Labels
-		}
-		p = &in
-	}
 	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
 }
 
@@ -58,9 +50,7 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 		case table.ID, table.NodeID:
 			w.id(f.Name, *f.String(base))
 		case table.Text:
-			if s := *f.String(base); f.NoAvro {
-				w.absent(f, len(s))
-			} else if s == "" {
+			if s := *f.String(base); s == "" {
 				w.Buf = append(w.Buf, 0)
 			} else {
 				w.text(f.Name, s)
@@ -78,9 +68,7 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 		case table.Bool:
 			w.boolean(*f.Flag(base))
 		case table.Index, table.Count, table.Int32:
-			if v := *f.Int(base); f.NoAvro {
-				w.absent(f, v)
-			} else if uint(v) < 1<<6 {
+			if v := *f.Int(base); uint(v) < 1<<6 {
 				w.Buf = append(w.Buf, byte(2*v))
 			} else {
 				w.integer(f, int64(v))
@@ -98,9 +86,7 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 			}
 			w.Buf = binary.LittleEndian.AppendUint32(w.Buf, math.Float32bits(v))
 		case table.Floats:
-			if values := *f.Numbers(base); f.NoAvro {
-				w.absent(f, len(values))
-			} else if len(values) > 0 {
+			if values := *f.Numbers(base); len(values) > 0 {
 				w.Fail(fields.CheckNumbers(values, f.Name))
 				w.floats(values)
 			} else {
@@ -117,14 +103,6 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 		default:
 			w.compound(f, base)
 		}
-	}
-}
-
-// absent refuses values of a field that .avsc does not have.
-func (w *writer) absent(f *table.Field, values int) {
-	if values > 0 {
-		w.Fail(event.Errorf(event.ReasonUnparsable, f.Name,
-			"the schema has no such field; a registry's schema may have it"))
 	}
 }
 
@@ -158,11 +136,7 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 	failed := w.Err != nil
 	switch f.Kind {
 	case table.IDs:
-		if ids := *f.Strings(base); f.NoAvro {
-			w.absent(f, len(ids))
-		} else {
-			w.ids(f, ids)
-		}
+		w.ids(f, *f.Strings(base))
 		return
 	case table.Features:
 		features := (*event.Features)(f.Inner(base))
@@ -172,11 +146,7 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 		w.features(features)
 		return
 	case table.List:
-		if _, n := f.Elements(base); f.NoAvro {
-			w.absent(f, n)
-		} else {
-			w.list(f, base)
-		}
+		w.list(f, base)
 		return
 	case table.Struct:
 		w.message(f.Message, f.Inner(base))

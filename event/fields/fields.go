@@ -24,10 +24,10 @@ var Arrival = table.New[event.Arrival]([]table.Field{
 	{Name: "id", Number: NumberID, Kind: table.NodeID, Presence: table.Required},
 	{Name: "features", Number: NumberDense, Kind: table.Features, Presence: table.Required},
 	{Name: "edges", Number: NumberEdges, Kind: table.IDs},
-	{Name: "weights", Number: NumberWeights, Kind: table.Floats, NoAvro: true},
-	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs, NoAvro: true},
-	{Name: "types", Number: NumberTypes, Kind: table.IDs, NoAvro: true},
-	{Name: "edge_count", Number: NumberEdgeCount, Kind: table.Count, NoAvro: true},
+	{Name: "weights", Number: NumberWeights, Kind: table.Floats},
+	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs},
+	{Name: "types", Number: NumberTypes, Kind: table.IDs},
+	{Name: "edge_count", Number: NumberEdgeCount, Kind: table.Count},
 	{Name: "time", Number: NumberTime, Kind: table.Time},
 }, table.Alternative{Number: NumberSparse, Of: "features"}, table.Alternative{Number: NumberNamed, Of: "features"})
 
@@ -51,7 +51,7 @@ var Edge = table.New[event.Edge]([]table.Field{
 	{Name: "source", Number: 1, Kind: table.NodeID, Presence: table.Required},
 	{Name: "target", Number: 2, Kind: table.NodeID, Presence: table.Required},
 	{Name: "weight", Number: 3, Kind: table.Float},
-	{Name: "type", Number: 5, Kind: table.Text, NoAvro: true},
+	{Name: "type", Number: 5, Kind: table.Text},
 	{Name: "in", Number: 4, Kind: table.Bool},
 })
 
@@ -76,9 +76,9 @@ var Prediction = table.New[event.Prediction]([]table.Field{
 	{Name: "logits", Number: 8, Kind: table.Floats},
 	{Name: "representation", Number: 9, Kind: table.Group, Message: RepresentationTable},
 	{Name: "explanation", Number: 21, Kind: table.Pointer, Message: explanationTable},
-	{Name: "numbers", Number: 22, Kind: table.List, NoAvro: true, Message: numberTable},
-	{Name: "labels", Number: 23, Kind: table.List, NoAvro: true, Message: scoreTable},
-	{Name: "links", Number: 24, Kind: table.List, NoAvro: true, Message: linkTable},
+	{Name: "numbers", Number: 22, Kind: table.List, Message: numberTable},
+	{Name: "labels", Number: 23, Kind: table.List, Message: scoreTable},
+	{Name: "links", Number: 24, Kind: table.List, Message: linkTable},
 	{Name: "artifact", Number: 10, Kind: table.Text, Presence: table.Required},
 	{Name: "batch", Number: 11, Kind: table.Text},
 	{Name: "known_neighbours", Go: "Known", Number: 12, Kind: table.Count, Presence: table.Required},

@@ -2,7 +2,6 @@ package form
 
 import (
 	"mime"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,10 +23,9 @@ var forms = []wireForm{
 	{name: "json", codec: json.Codec{}, aliases: []string{"text/json", "application/x-json"}},
 	{name: "protobuf", codec: protobuf.Codec{},
 		aliases: []string{"application/protobuf", "application/vnd.google.protobuf"}},
-	{name: "avro", codec: avro.Codec{}, aliases: []string{"avro/binary", "application/x-avro"}},
 }
 
-// Lookup returns the codec of a setting's value, "json", "protobuf" or "avro", and false if none has this name.
+// Lookup returns the codec of a setting's value, "json" or "protobuf", and false if none has this name.
 func Lookup(name string) (event.Codec, bool) {
 	for _, f := range forms {
 		if f.name == name {
@@ -35,6 +33,15 @@ func Lookup(name string) (event.Codec, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Payload returns the codec of Rivulet's own schema in a form of the Confluent wire format ([ConfluentContentType]):
+// those of Lookup, and "avro", whose records cannot be read without their schema.
+func Payload(name string) (event.Codec, bool) {
+	if name == "avro" {
+		return avro.Codec{}, true
+	}
+	return Lookup(name)
 }
 
 // ForContentType returns the codec of a content-type header, and false if there is none for it. Empty means
@@ -73,8 +80,8 @@ func forContentType(ct string) (codec event.Codec, why string) {
 			return codec, ""
 		}
 	}
-	return nil, "names no codec: want application/json, application/x-protobuf, application/avro, one that ends in " +
-		"+json, +protobuf or +avro, or no header"
+	return nil, "names no codec: want application/json, application/x-protobuf, one that ends in +json or +protobuf, or " +
+		"no header"
 }
 
 func forMediaType(name string) event.Codec {
@@ -86,19 +93,13 @@ func forMediaType(name string) event.Codec {
 	return nil
 }
 
-// springSchema is the content-type of a record whose Avro schema is one of Spring's own registry: its name and version.
-var springSchema = regexp.MustCompile(`^application/vnd\.(.+)\.v[0-9]+\+avro$`)
-
 // refusedMediaType says why a type is not read though its name ends like a readable one; empty for others.
 func refusedMediaType(mediaType string) string {
 	switch {
 	case strings.HasPrefix(mediaType, "application/cloudevents"):
 		return "is a CloudEvent with its attributes in the value: send events in binary mode, with attributes in headers"
-	case springSchema.MatchString(mediaType):
-		return "names an Avro schema of Spring's own registry, which is not asked: use Confluent's serializer and " +
-			"registry.urls"
-	case strings.HasPrefix(mediaType, "avro/binary+"):
-		return "names an Avro schema of Azure's registry, which is not asked: use Confluent's serializer and registry.urls"
+	case strings.HasSuffix(mediaType, "avro"), strings.HasPrefix(mediaType, "avro/"):
+		return "is Avro that names no schema of a Confluent registry: use Confluent's serializer and registry.urls"
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ var framings = []framing{
 	{"\x03\x05", 18, "the framing of AWS Glue's registry, with compression, which is not asked: use Confluent's " +
 		"serializer, or JSON"},
 	{"\xc3\x01", 10, "Avro's single-object encoding, whose schema is named by a fingerprint: use Confluent's " +
-		"serializer and registry.urls, or plain Avro of schema/arrival.avsc"},
+		"serializer and registry.urls"},
 	{"Obj\x01", 4, "an Avro object container file: send each of its records by itself"},
 	{"PAR1", 4, "a Parquet file: send each of its rows by itself"},
 	{"\x1f\x8b", 10, "compressed with gzip by the producer itself: use Kafka's compression.type, which readers undo"},
@@ -47,7 +47,7 @@ var framings = []framing{
 	{"\xfe\xff", 2, "text in UTF-16: write UTF-8"},
 	{`"{`, 4, "JSON as the text of a JSON string: it was made JSON twice, by the program and by its serializer"},
 	{`"[`, 4, "JSON as the text of a JSON string: it was made JSON twice, by the program and by its serializer"},
-	{"<", 2, "XML: send JSON, Avro or Protobuf"},
+	{"<", 2, "XML: send JSON or Protobuf"},
 }
 
 // framingOf names the likely form of a record that cannot be read; empty if it is not known.

@@ -77,9 +77,6 @@ type Field struct {
 	// Words are the values of a Word by their number in .proto, where 0 means none. The enum of .avsc begins with number
 	// 1.
 	Words []string
-	// NoAvro says that .avsc has no such field, as records without a schema of their own could not be read with it. A
-	// schema of a registry may have it.
-	NoAvro bool
 	// Hint is appended to an error about a value of the wrong type.
 	Hint string
 

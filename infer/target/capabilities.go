@@ -7,7 +7,6 @@ const (
 	Coverage      = "output.coverage"
 	TopK          = "output.top_k"
 	Probabilities = "output.probabilities"
-	Avro          = "output.format avro"
 	LabelsTopic   = "labels.topic"
 	SendLabels    = "sending labels (--labels)"
 )
@@ -18,7 +17,6 @@ var capabilities = map[string][]Task{
 	Coverage:      {Labels},
 	TopK:          {Labels, Links},
 	Probabilities: {Labels},
-	Avro:          {Labels}, // in top, as the schema has no field for them
 	LabelsTopic:   {Labels},
 	SendLabels:    {Labels, Number},
 

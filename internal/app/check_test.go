@@ -24,7 +24,6 @@ func TestSettingsForClasses(t *testing.T) {
 	ofNumbers := map[string]func(*config.Consumer){
 		"output.top_k":         func(cfg *config.Consumer) { cfg.Output.TopK = 2 },
 		"output.probabilities": func(cfg *config.Consumer) { cfg.Output.Probabilities = true },
-		"output.format avro":   func(cfg *config.Consumer) { cfg.Output.Format = "avro" },
 		"output.coverage":      func(cfg *config.Consumer) { cfg.Output.Coverage = 0.9 },
 		"labels.topic":         func(cfg *config.Consumer) { cfg.Labels.Topic = "labels" },
 	}

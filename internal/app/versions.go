@@ -184,7 +184,7 @@ func capabilities(cfg config.Consumer) (used []string) {
 		used       bool
 	}{
 		{target.TopK, cfg.Output.TopK > 0}, {target.Probabilities, cfg.Output.Probabilities},
-		{target.Avro, cfg.Output.Format == "avro"}, {target.LabelsTopic, cfg.Labels.Topic != ""},
+		{target.LabelsTopic, cfg.Labels.Topic != ""},
 	} {
 		if of.used {
 			used = append(used, of.capability)

@@ -14,7 +14,7 @@ func formOf(rec *kafka.Record) (event.Codec, []byte, error) {
 	contentType := form.ContentTypeOf(rec.Headers)
 	for name, head := range map[string]int{"json": 5, "avro": 5, "protobuf": 6} {
 		if contentType == form.ConfluentContentType(name) && len(rec.Value) >= head {
-			codec, _ := form.Lookup(name)
+			codec, _ := form.Payload(name)
 			return codec, rec.Value[head:], nil
 		}
 	}

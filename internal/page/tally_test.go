@@ -199,7 +199,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestFormsOfPredictions(t *testing.T) {
 	p := prediction("x", 1, "v", event.Source{Offset: 3})
 	for _, name := range []string{"json", "avro", "protobuf"} {
-		codec, _ := form.Lookup(name)
+		codec, _ := form.Payload(name)
 		value, err := codec.AppendPrediction(nil, &p)
 		expect.OK(t, err)
 		framed := form.AppendConfluentHead(nil, 7)

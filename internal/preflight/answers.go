@@ -12,7 +12,6 @@ import (
 	"rivulet/consumer/answer"
 	"rivulet/consumer/limits"
 	"rivulet/event"
-	"rivulet/event/avro"
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
@@ -30,7 +29,7 @@ import (
 const tolerance = 1e-6
 
 // Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the
-// artifact that the run is about to write: in JSON, Protobuf and Avro. The first difference is an error with the node,
+// artifact that the run is about to write: in JSON and Protobuf. The first difference is an error with the node,
 // the field and both values. Nodes that consumers with these limits refuse are warnings.
 func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l limits.Limits) (warnings []string,
 	err error) {
@@ -58,11 +57,7 @@ func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, 
 			sent, arrivals = append(sent, answer), append(arrivals, a)
 		}
 	}
-	codecs := []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}
-	if b.Bins != nil {
-		codecs = codecs[:2] // Avro without a registry has neither weights, types nor directions
-	}
-	for _, codec := range codecs {
+	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}} {
 		records := make([]kafka.Record, len(arrivals))
 		for k := range arrivals {
 			value, err := codec.AppendArrival(nil, &arrivals[k])

@@ -57,7 +57,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 		}
 	}
 	version, _, err := serving.New(out.Bundle, rows, serving.Options{Coverage: 0.5,
-		Capabilities: []string{target.TopK, target.Probabilities, target.Avro, target.LabelsTopic}})
+		Capabilities: []string{target.TopK, target.Probabilities, target.LabelsTopic}})
 	expect.OK(t, err)
 	sink := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: pinned{version}, Deliverer: sink,
@@ -102,8 +102,8 @@ func TestConsumersPredictLabels(t *testing.T) {
 		if err == nil {
 			err = avro.Codec{}.DecodePrediction(data, &read)
 		}
-		if want := p.Labels; err != nil || len(want) > 1 && !slices.Equal(read.Top, want) || len(read.Top) == 0 {
-			t.Errorf("Avro has %v in top of %v: %v", read.Top, p.Labels, err)
+		if err != nil || !slices.Equal(read.Labels, p.Labels) || len(read.Top) != 1 {
+			t.Errorf("Avro has %v, want %v: %v", read.Labels, p.Labels, err)
 		}
 	}
 	if abstained == 0 || several == 0 {

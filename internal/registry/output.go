@@ -30,7 +30,7 @@ type Output struct {
 func (r *Registry) Output(name, topic string, register bool) (*Output, error) {
 	o := &Output{form: name, subject: topic + "-value", create: register, from: r}
 	var known bool
-	if o.Codec, known = form.Lookup(name); !known {
+	if o.Codec, known = form.Payload(name); !known {
 		return nil, fmt.Errorf("%q is no form of predictions", name)
 	}
 	switch name {

@@ -41,7 +41,6 @@ const (
 	Mapped   Form = "JSON with a mapping"
 	Absent   Form = "without features"
 	Protobuf Form = "Protobuf"
-	Avro     Form = "Avro"
 	ByAvro   Form = "Avro by the registry"
 	ByProto  Form = "Protobuf by the registry"
 	ByJSON   Form = "JSON by the registry"
@@ -61,11 +60,11 @@ func write(a *event.Arrival) (Arrival, error) {
 	var err error
 	for form, codec := range map[Form]interface {
 		AppendArrival(dst []byte, a *event.Arrival) ([]byte, error)
-	}{JSON: json.Codec{}, Protobuf: protobuf.Codec{}, Avro: avro.Codec{}} {
+	}{JSON: json.Codec{}, Protobuf: protobuf.Codec{}, ByAvro: avro.Codec{}} {
 		data, failed := codec.AppendArrival(nil, a)
 		w.Value[form], err = data, errors.Join(err, failed)
 	}
-	w.Value[ByJSON], w.Value[ByAvro] = w.Value[JSON], w.Value[Avro]
+	w.Value[ByJSON] = w.Value[JSON]
 	w.Value[ByProto] = append([]byte{0}, w.Value[Protobuf]...) // the first message of its schema
 	w.Value[Mapped] = renamed(w.Value[JSON])
 	without := *a
@@ -87,8 +86,6 @@ func (a *Arrival) In(forms []Form, rng *rand.Rand, by *Registry) Value {
 	switch form {
 	case Protobuf:
 		v.ContentType = protobuf.Codec{}.ContentType()
-	case Avro:
-		v.ContentType = avro.Codec{}.ContentType()
 	case ByAvro, ByProto, ByJSON:
 		v.Bytes = append(wire.AppendConfluentHead(nil, by.ID(form)), v.Bytes...)
 	}
@@ -110,7 +107,7 @@ func OfEdge(from, to string, rng *rand.Rand) (Value, error) {
 		AppendEdge(dst []byte, e *event.Edge) ([]byte, error)
 		ContentType() string
 	}
-	with := []codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}}[rng.IntN(3)]
+	with := []codec{json.Codec{}, protobuf.Codec{}}[rng.IntN(2)]
 	data, err := with.AppendEdge(nil, &event.Edge{Source: from, Target: to, Weight: 1})
 	return Value{Bytes: data, ContentType: with.ContentType()}, err
 }

@@ -29,7 +29,7 @@ func TestForms(t *testing.T) {
 	for _, a := range all {
 		for form, forms := range map[Form]wire.Reader{JSON: {}, Mapped: {Mapping: mapping},
 			Absent:   {Mapping: mapping, LookUp: true},
-			Protobuf: {}, Avro: {}} {
+			Protobuf: {}} {
 			v := a.In([]Form{form}, rng, nil)
 			var headers []event.Header
 			if v.ContentType != "" {

@@ -53,11 +53,11 @@ var All = []Kind{
 	{Delivery: "at_least_once", Outage: "wait", Growth: true, Mode: "node", codec: kgo.GzipCompression(),
 		Forms: []record.Form{record.JSON, record.ByAvro, record.ByProto, record.ByJSON}, output: "json"},
 	{Delivery: "at_least_once", Outage: "degrade", Mode: "node", codec: kgo.SnappyCompression(), Merged: true,
-		Forms: []record.Form{record.JSON, record.Protobuf, record.Avro}, output: "protobuf"},
+		Forms: []record.Form{record.JSON, record.Protobuf}, output: "protobuf"},
 	{Delivery: "exactly_once", Outage: "wait", Mode: "graph", codec: kgo.Lz4Compression(),
-		Forms: []record.Form{record.Mapped, record.Absent, record.Protobuf}, output: "avro"},
+		Forms: []record.Form{record.Mapped, record.Absent, record.Protobuf}, output: "json"},
 	{Delivery: "exactly_once", Outage: "degrade", Growth: true, Mode: "node", codec: kgo.ZstdCompression(),
-		Forms: []record.Form{record.JSON, record.Avro, record.ByAvro}, output: "json"},
+		Forms: []record.Form{record.JSON, record.ByAvro}, output: "json"},
 }
 
 // Forgets reports whether ids of the stream are forgotten. If refreshes read the stream, these ids would be in T.
