@@ -278,18 +278,6 @@ func TestInvalidBundles(t *testing.T) {
 		"ep steps": {func(b *artifact.Bundle) {
 			b.Models[0].Propagations["ep"].U = b.Models[0].Propagations["ep"].U[:9]
 		}, []string{sgc, "9 tensors ep.u0, …, want 10"}},
-		"le missing in joint attachment": {func(b *artifact.Bundle) {
-			b.Manifest.Models[0].Attachment = artifact.AttachJoint
-			b.Manifest.Models[0].Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 1, Temperature: 1}
-		}, []string{sgc, `tensor "le.u0" is missing: attachment is joint`}},
-		"le of two tables": {func(b *artifact.Bundle) {
-			b.Manifest.Models[0].Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 1, Temperature: 1}
-			b.Models[0].SetPropagation("le", b.Models[0].Propagations["lp"])
-		}, []string{sgc, "10 tensors le.u0, …, want 1"}},
-		"le of other classes": {func(b *artifact.Bundle) {
-			b.Manifest.Models[0].Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 1, Temperature: 1}
-			b.Models[0].SetPropagation("le", &infer.Tables{U: []*graph.Dense{graph.NewDense(6, 2)}})
-		}, []string{sgc, "le.u0", "6×2, want 6×3"}},
 		"M negative": {func(b *artifact.Bundle) {
 			b.Mapping.Rows.Val[1] = -1
 		}, []string{"mapping.safetensors: data[1] is -1"}},

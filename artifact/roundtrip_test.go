@@ -17,7 +17,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
-	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 )
 
@@ -230,31 +229,4 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.ReportMetric(bytes*float64(b.N)/b.Elapsed().Seconds()/1e6, "MB/s")
 	b.ReportMetric(float64(bundle.Manifest.Files["mapping.safetensors"].Bytes)/44_625, "B/row")
-}
-
-// Label evidence has one table of a model, frozen or joint, and is read as it was written. An artifact without it has
-// no byte of it.
-func TestLabelEvidenceIsWrittenAndRead(t *testing.T) {
-	for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
-		b := artifacttest.Bundle(5, artifacttest.Size{})
-		m := &b.Manifest.Models[0]
-		m.Attachment = attachment
-		without := mustWrite(t, b)
-		plain, err := os.ReadFile(filepath.Join(without, "models", "sgc.safetensors"))
-		expect.OK(t, err)
-		if bytes.Contains(plain, []byte("le.u0")) {
-			t.Error("an artifact without label evidence has its table")
-		}
-		table := graph.NewDense(b.Manifest.SyntheticNodes, len(b.Manifest.Data.Classes))
-		for k := range table.Data {
-			table.Data[k] = float32(k) / 7
-		}
-		m.Propagation[propagation.Evidence] = artifact.PropagationInfo{Alpha: 0.03, Gamma: 0.25, Temperature: 1.25}
-		b.Models[0].SetPropagation(propagation.Evidence, &infer.Tables{U: []*graph.Dense{table}})
-		read, _, served := roundTrip(t, b)
-		for _, got := range []*artifact.Bundle{read, served} {
-			expect.Same(t, b.Models[0].Propagations, got.Models[0].Propagations, "%s: tables", attachment)
-			expect.Same(t, m.Propagation, got.Manifest.Models[0].Propagation, "%s: parameters", attachment)
-		}
-	}
 }

@@ -170,14 +170,14 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 	}
 	for _, kind := range propagation.Kinds {
 		tables, like := m.Propagations[kind.Name], &infer.Tables{}
-		for range kind.Tables {
+		for range propagation.Steps {
 			like.U = append(like.U, graph.NewDense(1, model.Classes()))
 		}
 		_, chosen := info.Propagation[kind.Name]
 		if tables != nil && !chosen {
 			return fmt.Errorf("tensor %q is there, the manifest has no propagation %q", kind.Prefix()+"u0", kind.Name)
 		}
-		if err := b.validateGroup(tables, like, kind.Prefix(), info, chosen && (frozen || kind.Joint)); err != nil {
+		if err := b.validateGroup(tables, like, kind.Prefix(), info, chosen && frozen); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ type Choice struct {
 	VerifyKey   string `key:"verify_key_file" default:"" usage:"PEM file of public keys of Ed25519: a version whose manifest none of them has signed (trainer publish --sign) is refused, and the one before goes on serving" zero:"versions need not be signed"`
 	Model       string `key:"model" default:"" usage:"model to serve, one of the artifact's" zero:"the artifact's default model"`
 	Attachment  string `key:"attachment" default:"auto" oneof:"auto|frozen|joint" usage:"how arrivals are attached to the synthetic graph; auto: the one for which the model's tables and M were made"`
-	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep|le" usage:"propagation after the model: of labels (lp), of errors (ep), evidence of neighbours' labels (le) or none; auto: the choice of validation for the model"`
+	Calibration string `key:"calibration" default:"auto" oneof:"auto|none|lp|ep" usage:"propagation after the model: of labels (lp), of errors (ep) or none; auto: the choice of validation for the model"`
 }
 
 // Values of [Consumer.Attachment], [Consumer.Calibration], [Consumer.Delivery] and [Batch.Mode] on which wiring

@@ -44,20 +44,3 @@ func portableExp(x float64) float64 {
 	}
 	return math.Ldexp(series, int(k))
 }
-
-// PortableLog returns the natural logarithm of a positive, normal x with the same bits on every processor. With x =
-// 2^k·(1+f), 1+f between √½ and √2, and s = f/(2+f), it is k·ln 2 + 2(s + s³/3 + s⁵/5 + …), whose terms after the 11th
-// are below 1e-18.
-func PortableLog(x float64) float64 {
-	const high, low = 6.93147180369123816490e-01, 1.90821492927058770002e-10 // ln 2 in two parts; k·high is exact
-	of, k := math.Frexp(x)
-	if of < math.Sqrt2/2 {
-		of, k = 2*of, k-1
-	}
-	s := (of - 1) / (of + 1)
-	square, series := float64(s*s), 0.0
-	for n := 23; n > 0; n -= 2 {
-		series = 1/float64(n) + float64(square*series)
-	}
-	return float64(float64(k)*high) + (float64(2*float64(s*series)) + float64(float64(k)*low))
-}

@@ -82,19 +82,3 @@ func TestPortableExp(t *testing.T) {
 		t.Errorf("e^-1000 is %g", got)
 	}
 }
-
-// PortableLog is math.Log to the last bits, over all magnitudes that counts have.
-func TestPortableLogIsTheLogarithm(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 100_000 {
-		x := math.Exp(40 * (rng.Float64() - 0.5))
-		if got, want := PortableLog(x), math.Log(x); math.Abs(got-want) > 4e-16*max(1, math.Abs(want)) {
-			t.Fatalf("log %v is %v, want %v", x, got, want)
-		}
-	}
-	for x, want := range map[float64]float64{1: 0, 2: math.Ln2, 0.5: -math.Ln2} {
-		if got := PortableLog(x); got != want {
-			t.Errorf("log %v is %v, want %v", x, got, want)
-		}
-	}
-}

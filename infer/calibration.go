@@ -112,11 +112,6 @@ func (p *calibrationBatch) Rows(lo, hi int) {
 		case p.Task == target.Labels:
 			p.labels(row, p.logits.Row(i))
 			continue
-		case p.Kind == propagation.Evidence: // a product of experts: τ divides its logits
-			copy(row, p.logits.Row(i))
-			graph.Axpy(row, p.Gamma, p.f.Row(i))
-			Softmax(row, row, p.Temperature)
-			continue
 		}
 		Softmax(row, p.logits.Row(i), p.Temperature)
 		if p.f == nil {

@@ -37,10 +37,9 @@ func TestCalibrationValidate(t *testing.T) {
 		"good":                  {func(*infer.Calibration) {}, ""},
 		"none ignores the rest": {func(c *infer.Calibration) { c.Kind, c.Alpha, c.Gamma = propagation.None, 9, -1 }, ""},
 		"labels":                {func(c *infer.Calibration) { c.Kind = propagation.Labels }, ""},
-		"evidence":              {func(c *infer.Calibration) { c.Kind = propagation.Evidence }, ""},
 		"no kind": {func(c *infer.Calibration) {
 			c.Kind = ""
-		}, `calibration.kind is "", want none, lp, ep or le`},
+		}, `calibration.kind is "", want none, lp or ep`},
 		"kind":             {func(c *infer.Calibration) { c.Kind = "mc" }, `calibration.kind is "mc"`},
 		"zero temperature": {func(c *infer.Calibration) { c.Temperature = 0 }, "calibration.temperature is 0"},
 		"temperature of none": {func(c *infer.Calibration) {

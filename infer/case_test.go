@@ -185,7 +185,7 @@ func (w *world) oracleTables(side string, t reference.Tables) reference.Tables {
 	return t
 }
 
-// frozen returns predictors on frozen tables of a side: every model without propagation, SGC with LP, EP and LE.
+// frozen returns predictors on frozen tables of a side: every model without propagation, SGC with LP and EP.
 func (w *world) frozen(side string) []*infer.Predictor {
 	model := w.model
 	z := w.fit.Apply(w.x)
@@ -197,7 +197,6 @@ func (w *world) frozen(side string) []*infer.Predictor {
 			Calibration: infer.Calibration{Kind: propagation.Labels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
 		{Model: deployed, Propagation: infer.FrozenPropagation(tables(errors), 0.5, false),
 			Calibration: infer.Calibration{Kind: propagation.Errors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
-		w.evident(side, deployed),
 	}
 	for _, c := range w.candidates {
 		if infer.Freezable(c.own) == nil {
@@ -208,19 +207,12 @@ func (w *world) frozen(side string) []*infer.Predictor {
 	return out
 }
 
-// evident is a model with label evidence of T's labels.
-func (w *world) evident(side string, d infer.Deployment) *infer.Predictor {
-	table := w.oracleTables(side, reference.Tables{U: []reference.Matrix{LabelSeeds(w.labels, w.classes())}})
-	c := infer.Calibration{Kind: propagation.Evidence, Alpha: 0.1, Gamma: 0.5, Temperature: 0.8}
-	return &infer.Predictor{Model: d, Propagation: c.Frozen(tables(table)), Calibration: c}
-}
-
 func plainly(d infer.Deployment) *infer.Predictor {
 	return &infer.Predictor{Model: d, Calibration: infer.Calibration{Kind: propagation.None, Temperature: 1.5}}
 }
 
 // joint returns predictors that run on the graph of a side with the batch in it: every model without propagation, SGC
-// with LP, EP and LE.
+// with LP and EP.
 func (w *world) joint(side string) []*infer.Predictor {
 	adj, x, _, _, labels := w.graph(side)
 	deployed := w.sgc().Joint(adj, x, w.preprocess())
@@ -229,7 +221,6 @@ func (w *world) joint(side string) []*infer.Predictor {
 			Calibration: infer.Calibration{Kind: propagation.Labels, Alpha: 0.9, Gamma: 0.7, Temperature: 1}},
 		{Model: deployed, Propagation: infer.JointErrors(adj, classes(labels), deployed.(infer.NodeLogits), 0.5),
 			Calibration: infer.Calibration{Kind: propagation.Errors, Alpha: 0.5, Gamma: 2, Temperature: 0.5}},
-		w.evident(side, deployed),
 	}
 	for _, c := range w.candidates {
 		out = append(out, plainly(c.own.Joint(adj, x, w.preprocess())))

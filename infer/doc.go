@@ -18,7 +18,7 @@
 // graph batch, ã makes an [attach.Batch]. A [Predictor] answers it: its [Deployment] (a [Network] on a graph or on
 // tables) gives logits, starting with a [preprocess.Projection] (preprocessing and the first weights in one step); its
 // [perceptron.Expert], where there is one, adds what the arrival's own features say; its [Propagation], where there is
-// one, spreads labels (LP) or errors (EP), or counts neighbours' labels (LE); its [Calibration] makes probabilities of
+// one, spreads labels (LP) or errors (EP); its [Calibration] makes probabilities of
 // both. Nothing on the path is changed by a batch, so one Predictor serves several goroutines.
 //
 // # Frozen and joint
@@ -92,7 +92,7 @@
 //	explain           a package: why an arrival got its class
 //	architecture      a package: the models as values, with their weights
 //	perceptron        a package: answers by an arrival's own features alone, beside a model's
-//	propagation       a package: the kinds of propagation, and label evidence
+//	propagation       a package: the kinds of propagation
 //	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
 //	recurrence.go     a model's hops for any part of a graph's nodes: Enter, Step, Close; tables of a graph in memory
 //	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form

@@ -66,12 +66,6 @@ func TestMisusePanics(t *testing.T) {
 		},
 		"propagation on tables u0 4×3, u1 4×3, c 4×1": func() { infer.FrozenPropagation(good, 0.9, false) },
 		"propagation on no tables":                    func() { infer.FrozenPropagation(&infer.Tables{}, 0.9, false) },
-		"label evidence with α of 0": func() {
-			infer.Calibration{Kind: propagation.Evidence}.Frozen(&infer.Tables{U: []*graph.Dense{table(m, 3)}})
-		},
-		`calibration "le" with propagation <nil>`: func() {
-			predictor(frozen, nil, propagation.Evidence).Predict(batch(func(*attach.Batch) {}))
-		},
 		"propagation on tables u0 4×3, u1 4×2": func() {
 			infer.FrozenPropagation(&infer.Tables{U: []*graph.Dense{table(m, 3), table(m, 2)}}, 0.9, false)
 		},

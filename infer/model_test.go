@@ -39,7 +39,7 @@ func TestBuildErrors(t *testing.T) {
 		params []infer.Param
 		want   string
 	}{
-		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, gin, ` +
+		"unknown model": {"gat", nil, `model "gat" is not known, only appnp, cheby, dirsage, dirsgc, gcn, ` +
 			"rgcn, rsgc, sage, sgc, ssgc"},
 		"no weights": {"sgc", nil, "building sgc: tensor lin.weight is missing"},
 		"missing":    {"sgc", []infer.Param{weight}, "tensor lin.bias is missing"},

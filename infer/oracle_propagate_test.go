@@ -86,30 +86,6 @@ func NormaliseRows(f reference.Matrix) reference.Matrix {
 	})
 }
 
-// LabelEvidence is F of label evidence, by the classes of each arrival's neighbours: h counts them (on S, r·table, no
-// less than 0), F_c = log((h_c + α)/(Σh + Cα)).
-func LabelEvidence(table reference.Matrix, b reference.Arrivals, alpha float64) reference.Matrix {
-	h := b.R.Mul(table)
-	f := reference.New(len(h), h.Cols())
-	for i := range h {
-		all := 0.0
-		for _, v := range h[i] {
-			all += max(0, v) + alpha
-		}
-		for c, v := range h[i] {
-			f[i][c] = math.Log((max(0, v) + alpha) / all)
-		}
-	}
-	return f
-}
-
-// Multiplied is p^(1/τ) ∝ softmax(logits) · e^γF, normalised: the product of the model and the evidence.
-func Multiplied(logits, f reference.Matrix, temperature, gamma float64) reference.Matrix {
-	return NormaliseRows(reference.At(len(logits), logits.Cols(), func(i, k int) float64 {
-		return math.Pow(reference.Softmax(logits[i], 1)[k]*math.Exp(gamma*f[i][k]), 1/temperature)
-	}))
-}
-
 // Probabilities are what is published (section 6): s = softmax(logits/τ) + γ·F, negatives clipped, rows normalised. f
 // is nil where nothing is mixed in.
 func Probabilities(logits, f reference.Matrix, temperature, gamma float64) reference.Matrix {

@@ -91,50 +91,6 @@ func largest(m reference.Matrix) float64 {
 	return out
 }
 
-// Label evidence on T counts an arrival's neighbours one by one, and on S reads the table of T's labels through M.
-// Edges among the arrivals of a graph batch change no bit of it, and the published product is the oracle's.
-func TestSection6LabelEvidenceAgainstOracle(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		const alpha, gamma, temperature = 0.1, 1.5, 0.7
-		for _, side := range []string{"T", "S"} {
-			exact := w.oracleTables(side, reference.Tables{U: []reference.Matrix{LabelSeeds(w.labels, w.classes())}})
-			c := infer.Calibration{Kind: propagation.Evidence, Alpha: alpha, Gamma: gamma, Temperature: temperature}
-			p := c.Frozen(tables(exact))
-			alone := p.Propagate(w.batch(side, false))
-			want := LabelEvidence(exact.U[0], w.oracle(side, false), alpha)
-			near(t, side+" evidence", alone, want, oracleTol)
-			sameBits(t, side+" graph batch", p.Propagate(w.batch(side, true)).Data, alone.Data)
-			batches := []*attach.Batch{w.batch(side, false)}
-			swept := infer.FrozenSweep(c.Kind, tables(exact)).Sweep(batches, []float32{0.3, alpha})
-			sameBits(t, side+" sweep", swept[1][0].Data, alone.Data)
-			if alone.Rows > 0 { // beside any logits
-				logits := reference.At(alone.Rows, alone.Cols, func(i, k int) float64 { return float64(i%3-k) / 2 })
-				got := c.Probabilities(dense(logits), alone)
-				near(t, side+" published", got, Multiplied(logits, want, temperature, gamma), 1e-4)
-			}
-			if side != "T" {
-				continue
-			}
-			for i, row := range w.oracle(side, false).R { // neighbour by neighbour
-				counts := make([]float64, w.classes())
-				all := float64(alpha) * float64(w.classes())
-				for j, edge := range row {
-					if y := w.labels[j]; edge > 0 && y >= 0 {
-						counts[y]++
-						all++
-					}
-				}
-				for k, n := range counts {
-					if got := float64(alone.Row(i)[k]); math.Abs(got-math.Log((n+alpha)/all)) > 1e-5 {
-						t.Fatalf("arrival %d, class %d: %v with %v of its neighbours", i, k, got, counts)
-					}
-				}
-			}
-		}
-	})
-}
-
 func TestSection6PropagationAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

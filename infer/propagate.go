@@ -10,8 +10,7 @@ import (
 	"rivulet/infer/propagation"
 )
 
-// Propagation is label propagation (LP), error propagation (EP) or label evidence (LE) on a graph: F of the arrivals,
-// n×C. Only joint EP reads the arrivals' features: they change the logits of the nodes, whose errors it spreads.
+// Propagation is label propagation (LP) or error propagation (EP) on a graph: F of the arrivals, n×C. Only joint EP reads the arrivals' features: they change the logits of the nodes, whose errors it spreads.
 type Propagation interface {
 	Nodes() int
 	Propagate(b *attach.Batch) *graph.Dense
@@ -121,13 +120,10 @@ func FrozenPropagation(t *Tables, alpha float32, normalise bool) Propagation {
 
 // Frozen deploys the calibration's propagation on its tables of T or S.
 func (c Calibration) Frozen(t *Tables) Propagation {
-	if c.Kind == propagation.Evidence {
-		return propagation.NewEvidence(t.U[0], c.Alpha)
-	}
 	return FrozenPropagation(t, c.Alpha, c.Kind == propagation.Labels)
 }
 
-// FrozenSweep is [Calibration.Frozen] at any α, on the hops of T or S (α = 1); the table of label evidence is one hop.
+// FrozenSweep is [Calibration.Frozen] at any α, on the hops of T or S (α = 1).
 func FrozenSweep(kind string, hops *Tables) Sweeper { return &frozenSweep{kind, hops} }
 
 type frozenSweep struct {

@@ -31,7 +31,7 @@ type Options struct {
 	Model string
 	// Attachment is "frozen" or "joint"; "" or "auto" is the one for which the model's tables and M were made.
 	Attachment string
-	// Calibration is "none", or the propagation after the model, "lp", "ep" or "le"; "" or "auto" is the choice of
+	// Calibration is "none", or the propagation after the model, "lp" or "ep"; "" or "auto" is the choice of
 	// validation.
 	Calibration string
 	// Representation says which vector predictions carry for feeds that compute with it: "none" (also ""), "logits" or
@@ -295,8 +295,6 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.Model) error {
 	c := v.predictor.Calibration
 	switch c.Kind {
-	case propagation.Evidence:
-		return v.deployTables(made)
 	case propagation.Labels:
 		v.predictor.Propagation = infer.JointLabels(s.Adj, s.Labels, len(v.Classes()), c.Alpha)
 	case propagation.Errors:
@@ -310,8 +308,7 @@ func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.M
 	return nil
 }
 
-// deployTables builds a propagation that reads its tables of S. In joint attachment that is label evidence alone, and
-// the first bin's table is read: all bins have the same.
+// deployTables builds a propagation that reads its tables of S.
 func (v *Version) deployTables(made *artifact.Model) error {
 	c := v.predictor.Calibration
 	if c.Kind == propagation.None {
@@ -319,9 +316,9 @@ func (v *Version) deployTables(made *artifact.Model) error {
 	}
 	tables := made.Propagations[c.Kind]
 	if tables == nil {
-		return fmt.Errorf("calibration is %q, the artifact has no tables for it in %s attachment", c.Kind, v.attachment)
+		return fmt.Errorf("calibration is %q, the artifact has no tables for it", c.Kind)
 	}
-	v.predictor.Propagation = c.Frozen(tables.Rows(0, v.predictor.Model.Nodes()))
+	v.predictor.Propagation = c.Frozen(tables)
 	return nil
 }
 

@@ -8,10 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
-	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
-	"rivulet/infer/propagation"
 	"rivulet/mapping"
 	"rivulet/test/expect"
 )
@@ -61,7 +59,6 @@ func TestNewChooses(t *testing.T) {
 // TestNewDeploysEquations compares a version with the numeric core called by hand.
 func TestNewDeploysEquations(t *testing.T) {
 	b := bundle(t, 3, "v1")
-	withEvidence(b)
 	model, err := infer.Build("sgc", b.Models[0].Params)
 	expect.OK(t, err)
 	s, info := &b.Synthetic, b.Manifest.Models[0].Propagation
@@ -80,10 +77,6 @@ func TestNewDeploysEquations(t *testing.T) {
 			Propagation: infer.FrozenPropagation(b.Models[0].Propagations["lp"], 0.1, true)}},
 		{Options{Calibration: "ep"}, infer.Predictor{Model: frozen, Calibration: calibration("ep"),
 			Propagation: infer.FrozenPropagation(b.Models[0].Propagations["ep"], 0.7, false)}},
-		{Options{Calibration: "le"}, infer.Predictor{Model: frozen, Calibration: calibration("le"),
-			Propagation: propagation.NewEvidence(b.Models[0].Propagations["le"].U[0], 0.1)}},
-		{Options{Attachment: "joint", Calibration: "le"}, infer.Predictor{Model: joint, Calibration: calibration("le"),
-			Propagation: propagation.NewEvidence(b.Models[0].Propagations["le"].U[0], 0.1)}},
 		{Options{Attachment: "joint", Calibration: "lp"}, infer.Predictor{Model: joint, Calibration: calibration("lp"),
 			Propagation: infer.JointLabels(s.Adj, s.Labels, 4, 0.1)}},
 		{Options{Attachment: "joint", Calibration: "ep"}, infer.Predictor{Model: joint, Calibration: calibration("ep"),
@@ -100,14 +93,6 @@ func TestNewDeploysEquations(t *testing.T) {
 	}
 }
 
-// withEvidence adds label evidence of S's own labels to the first model.
-func withEvidence(b *artifact.Bundle) {
-	m := &b.Manifest.Models[0]
-	m.Propagation["le"] = artifact.PropagationInfo{Alpha: 0.1, Gamma: 0.5, Temperature: 1.3}
-	b.Models[0].SetPropagation("le", &infer.Tables{U: []*graph.Dense{
-		infer.LabelSeeds(b.Synthetic.Labels, len(b.Manifest.Data.Classes))}})
-}
-
 func TestNewRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		change  func(b *artifact.Bundle)
@@ -119,7 +104,6 @@ func TestNewRefuses(t *testing.T) {
 		{nil, Options{Calibration: "platt"}, `calibration is "platt"`},
 		{func(b *artifact.Bundle) { delete(b.Manifest.Models[0].Propagation, "lp") }, Options{Calibration: "lp"},
 			`calibration is "lp", the artifact has parameters of ep for model sgc`},
-		{nil, Options{Calibration: "le"}, `calibration is "le", the artifact has parameters of ep, lp for model sgc`},
 		{func(b *artifact.Bundle) { b.Manifest.Models[0].Propagation = nil }, Options{Calibration: "ep"},
 			`calibration is "ep", the artifact has parameters of none`},
 		{func(b *artifact.Bundle) {

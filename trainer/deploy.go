@@ -6,7 +6,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
-	"rivulet/infer/propagation"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/deploy"
 )
@@ -29,7 +28,6 @@ func (t *task) jointOnT(m infer.Model) *deploy.Deployment { return t.onOriginal(
 // jointOnS joins arrivals to S through M.
 func (t *task) jointOnS(c condensation, m infer.Model) *deploy.Deployment {
 	s, through := t.onSynthetic(c.parts().Synthetic), c.parts().M
-	s.Evidence = func() (*infer.Tables, error) { return c.propagation(propagation.Evidence, m, 0) }
 	p := s.Joint(m)
 	p.Through, p.Kept = through, int64(condense.MappingBytes(through))
 	return p

@@ -7,7 +7,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/preprocess"
-	"rivulet/infer/propagation"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -32,9 +31,6 @@ func (j *jointGraph) tables(m infer.Model) (*infer.Tables, error) {
 }
 
 func (j *jointGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	if kind == propagation.Evidence { // of T's labels, through M
-		return tables.Fit(j.M, j.meeting, j.propagationOnT(kind, m, alpha))
-	}
 	return tables.OfGraph(j.Adj, j.onSynthetic(j.Synthetic).Seeds(kind, m), alpha), nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
-	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer/deploy"
@@ -75,8 +74,8 @@ type Options struct {
 	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
 	// S without T; for methods with clusters.
 	Means bool
-	// Propagate has validation try label and error propagation, Evidence label evidence; what is not tried has no tables.
-	Propagate, Evidence bool
+	// Propagate has validation try label and error propagation; what is not tried has no tables.
+	Propagate bool
 	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
 	// (docs/algorithm.md, section 11).
 	Own string
@@ -227,9 +226,7 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 	o.Map, o.MapIDs = m.HasMap(), m.MapIDs || !m.HasMap()
 	o.Models, o.Propagate = nil, false
 	for _, model := range m.Models {
-		for kind := range model.Propagation {
-			o.Propagate, o.Evidence = o.Propagate || kind != propagation.Evidence, o.Evidence || kind == propagation.Evidence
-		}
+		o.Propagate = o.Propagate || len(model.Propagation) > 0
 		o.Models = append(o.Models, model.Name)
 		if model.Hidden > 0 {
 			o.Hidden = model.Hidden

@@ -5,7 +5,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/architecture"
-	"rivulet/trainer/deploy"
+	"rivulet/infer/propagation"
 )
 
 // Where edges have types or directions, models read T as [P_1 | … | P_R] and are frozen on it: its own tables are Whole
@@ -33,7 +33,10 @@ func (t *task) readable(models []string) []string {
 
 // kinds are the propagations among which validation chooses. They have no form for relations.
 func (t *task) kinds() []string {
-	return deploy.Kinds(t.options.Propagate && !t.related(), t.options.Evidence && !t.related())
+	if !t.options.Propagate || t.related() {
+		return nil
+	}
+	return propagation.Names()
 }
 
 // modes are the modes of batches in which test nodes are measured. Models that read relations read no edges among

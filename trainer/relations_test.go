@@ -86,7 +86,7 @@ func TestRelationsThroughARun(t *testing.T) {
 
 func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models ...string) {
 	o := options(30)
-	o.Models, o.Batch, o.Map, o.Hidden, o.Evidence = models, 100, true, 16, true
+	o.Models, o.Batch, o.Map, o.Hidden = models, 100, true, 16
 	out := mustTrain(t, d, o)
 	for _, model := range o.Models {
 		accuracy := map[string]float64{}

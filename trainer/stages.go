@@ -9,7 +9,6 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/propagation"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
@@ -186,10 +185,6 @@ func (s *tablesHolder) condense(ctx context.Context, whole []*search.Result, pro
 	onS := original.NewFrozen(c.models, c.onS)
 	if s.options.Propagate {
 		err = s.Propagate(ctx, onS, c.fitter.Table)
-	}
-	if err == nil && s.options.Evidence {
-		s.OnT.Evidence = s.task.propagationOnT(propagation.Evidence, nil, 0)
-		onS.Evidence, err = c.propagation(propagation.Evidence, nil, 0)
 	}
 	out := &frozenTables{graphParts{Condensation: &onT, stored: m.Rows, size: m.Size}, onS, c.growth(), nil}
 	if s.options.Spread {

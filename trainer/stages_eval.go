@@ -47,7 +47,7 @@ func evaluateStaged(ctx context.Context, e stage.Engine, d original.RowData, b *
 	}
 	o.Batch = batch
 	d.Classes = b.Manifest.Data.Classes
-	o.Propagate, o.Evidence = false, false // T's own tables of propagation are not made
+	o.Propagate = false // T's own tables of propagation are not made
 	t, err := original.Read(ctx, e, d, original.Options{Seed: o.Seed})
 	if err != nil {
 		return nil, err

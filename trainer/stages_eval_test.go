@@ -42,7 +42,7 @@ func TestEvaluateStaged(t *testing.T) {
 
 func TestEvaluateStagedRefuses(t *testing.T) {
 	d, o := generated(t, "small"), stagedOptions()
-	o.Propagate, o.Evidence = false, false
+	o.Propagate = false
 	_, out := stagedInMemory(t, "small", d, o)
 	s, err := StagedOf(d, o)
 	expect.OK(t, err)

@@ -39,7 +39,7 @@ func TestStagedModelsOnRealGraphs(t *testing.T) {
 		t.Skip("fits models with hidden layers twice")
 	}
 	d, o := realSet(t, "cora"), stagedOptions()
-	o.Evidence, o.Own = false, OwnNever // a row for each setting
+	o.Own = OwnNever // a row for each setting
 	o.Models, o.Propagate, o.WeightDecays, o.Hidden = []string{"gcn", "appnp"}, false, []float64{1e-2, 1e-4}, 64
 	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	usual, err := Train(context.Background(), d, o, stagedTime, Silent{})

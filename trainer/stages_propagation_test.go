@@ -6,8 +6,8 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/test/expect"
-	"rivulet/trainer/deploy"
 	"rivulet/trainer/tables"
 )
 
@@ -27,7 +27,7 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 			task.inputs = task.pre.Raw(task.original.X)
 			fitter, err := tables.NewFitter(inOrder(t, out, task.original.IDs), tables.MeetingWeights(task.original.Adj))
 			expect.OK(t, err)
-			for _, kind := range deploy.Kinds(true, true) {
+			for _, kind := range propagation.Names() {
 				got := model.Propagations[kind]
 				info := out.Bundle.Manifest.Models[0].Propagation[kind]
 				want, err := fitter.Fit(task.propagationOnT(kind, m, info.Alpha))
@@ -43,7 +43,7 @@ func TestStagedPropagationIsThatOfT(t *testing.T) {
 			for _, r := range out.Results {
 				measured[r.Setting+" "+r.Calibration]++
 			}
-			for _, key := range []string{"O->O lp", "O->O ep", "O->S lp", "O->S ep", "O->O le", "O->S le"} {
+			for _, key := range []string{"O->O lp", "O->O ep", "O->S lp", "O->S ep"} {
 				if measured[key] != len(modes) {
 					t.Errorf("%s was measured %d times, want %d: %v", key, measured[key], len(modes), measured)
 				}
@@ -83,7 +83,7 @@ func alike(t *testing.T, kind string, step int, got, want *graph.Dense) {
 // Without propagation neither engine makes tables of it, and a run that inherits from such an artifact has none.
 func TestWithoutPropagation(t *testing.T) {
 	d, o := generated(t, "small"), stagedOptions()
-	o.Propagate, o.Evidence = false, false
+	o.Propagate = false
 	_, staged := stagedInMemory(t, "small", d, o)
 	usual, err := Train(t.Context(), d, o, stagedTime, Silent{})
 	expect.OK(t, err)
@@ -92,7 +92,7 @@ func TestWithoutPropagation(t *testing.T) {
 		if m.Propagations != nil || len(out.Bundle.Manifest.Models[0].Propagation) > 0 {
 			t.Errorf("%s: propagation %v", name, out.Bundle.Manifest.Models[0].Propagation)
 		}
-		if was, err := Inherit(&out.Bundle.Manifest, nil); err != nil || was.Propagate || was.Evidence {
+		if was, err := Inherit(&out.Bundle.Manifest, nil); err != nil || was.Propagate {
 			t.Errorf("%s: the next run propagates: %v", name, err)
 		}
 	}

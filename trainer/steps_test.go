@@ -109,7 +109,7 @@ func recipeOf(t *testing.T, k *task) *recipe {
 
 func mustCalibrate(t *testing.T, k *task, p *deploy.Deployment) *deploy.Calibration {
 	t.Helper()
-	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, deploy.Kinds(true, true))
+	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, propagation.Names())
 	expect.OK(t, err)
 	return c
 }
@@ -128,17 +128,12 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
-		propagation.Labels:   infer.LabelSeeds(k.original.Labels, k.classes()),
-		propagation.Errors:   infer.ErrorSeeds(k.original.Labels, logits),
-		propagation.Evidence: nil,
+		propagation.Labels: infer.LabelSeeds(k.original.Labels, k.classes()),
+		propagation.Errors: infer.ErrorSeeds(k.original.Labels, logits),
 	} {
 		best, worst := 0.0, 100.0
-		for _, alpha := range deploy.Alphas[kind] {
-			onT := &infer.Tables{U: []*graph.Dense{infer.LabelSeeds(k.original.Labels, k.classes())}}
-			if seeds != nil {
-				onT = infer.PropagationTables(k.original.Adj, seeds, alpha)
-			}
-			of, err := fitter.Fit(onT)
+		for _, alpha := range deploy.Alphas {
+			of, err := fitter.Fit(infer.PropagationTables(k.original.Adj, seeds, alpha))
 			expect.OK(t, err)
 			for _, gamma := range deploy.Gammas {
 				c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
@@ -177,7 +172,7 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	b, err := k.bundle(t.Context(), r, nil, created, Silent{})
 	expect.OK(t, err)
 	model, info := b.Models[0], b.Manifest.Models[0]
-	if model.Tables != r.placed[0].Tables || len(model.Propagations) != 3 {
+	if model.Tables != r.placed[0].Tables || len(model.Propagations) != 2 {
 		t.Errorf("tables are in each other's places, or of %d propagations", len(model.Propagations))
 	}
 	for kind, of := range model.Propagations {

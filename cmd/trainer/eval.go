@@ -63,7 +63,7 @@ func newStudyFlags(cmd *cobra.Command) *studyFlags {
 	flags.UintSliceVar(&f.seeds, "seeds", []uint{0}, "seeds of everything random; figures are means over them")
 	flags.StringSliceVar(&f.o.Calibrations, "calibrations",
 		[]string{propagation.None, propagation.Labels, propagation.Errors},
-		"none, lp (label propagation), ep (error propagation) and le (label evidence)")
+		"none, lp (label propagation) and ep (error propagation)")
 	flags.StringSliceVar(&f.o.Attachments, "attachments", nil,
 		"attachments besides the one that each method is made for: joint, frozen")
 	flags.BoolVar(&f.o.Ablations, "ablations", false,
@@ -111,7 +111,7 @@ func evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval --data DIR",
 		Short: "Measure methods and models on the test nodes: accuracy, time, memory",
-		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep, le}\n" +
+		Long: "eval measures each method x {O->O, O->S, S->O, S->S} x {graph, node} batches x {none, lp, ep}\n" +
 			"on the test nodes, over seeds and sizes, and writes a table. It writes no artifact. Whole, O->O, is timed\n" +
 			"over the full graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a\n" +
 			"node. Rivals without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model,\n" +

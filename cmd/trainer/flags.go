@@ -68,8 +68,6 @@ const spreadUsage = "fit models on S (S->S) with the spread of the original node
 func registerKinds(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.BoolVar(&o.Propagate, "propagate", o.Propagate, "have validation choose label and error propagation (LP, EP), "+
 		"too; false leaves out their hops, on a large graph most of the work")
-	flags.BoolVar(&o.Evidence, "label-evidence", o.Evidence,
-		"have validation choose label evidence (LE), too: the classes of an arrival's labelled neighbours beside the model")
 }
 
 // mapFlags are --map and --no-ids of a run that makes an artifact.

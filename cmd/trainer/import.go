@@ -145,7 +145,7 @@ func having(has func(*architecture.Architecture) bool) string {
 
 // ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
 var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
-	"ratio", "nodes", "entries", "batch", "coverage", "means", "propagate", "label-evidence", "seed",
+	"ratio", "nodes", "entries", "batch", "coverage", "means", "propagate", "seed",
 	"engine", "sums", "memory", "work", "spark", "spark-sql", "partitions"}
 
 func (f *importFlags) check(flags *pflag.FlagSet) error {

@@ -335,8 +335,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 		"entries": func() { o.Entries = said.Entries }, "preprocess": func() { o.Preprocess = said.Preprocess },
 		"coverage": func() { o.Coverage = said.Coverage }, "means": func() { o.Means = said.Means },
 		"propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map },
-		"label-evidence": func() { o.Evidence = said.Evidence },
-		"seed":           func() { o.Seed = said.Seed }, "ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 },
+		"seed": func() { o.Seed = said.Seed }, "ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 },
 		"nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },
 	} {
 		if f.flags.Changed(name) && (name != "nodes" || dataflag.Own(f.flags)) {

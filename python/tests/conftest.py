@@ -90,7 +90,7 @@ def trained(programs: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) ->
             )
             if work is not None:
                 work.mkdir(parents=True, exist_ok=True)
-            options = ["--models", models, "--hidden", "8", "--own", "always", "--label-evidence"]
+            options = ["--models", models, "--hidden", "8", "--own", "always"]
             made[name] = Set(programs, source, work or tmp_path_factory.mktemp(name), options)
         return made[name]
 

@@ -13,26 +13,11 @@ import (
 )
 
 // Alphas and Gammas are the candidates for the hyperparameters of propagation, among which validation chooses
-// (docs/algorithm.md, section 6): α of each kind, and γ.
+// (docs/algorithm.md, section 6).
 var (
-	Alphas = map[string][]float32{
-		propagation.Labels:   {.1, .3, .5, .7, .9},
-		propagation.Errors:   {.1, .3, .5, .7, .9},
-		propagation.Evidence: {.03, .1, .3},
-	}
+	Alphas = []float32{.1, .3, .5, .7, .9}
 	Gammas = []float32{0, .1, .25, .5, 1, 2}
 )
-
-// Kinds returns the propagations among which validation chooses: with hops label and error propagation, with evidence
-// label evidence.
-func Kinds(hops, evidence bool) (names []string) {
-	for _, k := range propagation.Kinds {
-		if k.Hops() && hops || !k.Hops() && evidence {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
 
 // propagationGain is the accuracy in points that propagation must gain on the support nodes to be switched on: less
 // is within the noise of their number.
@@ -138,8 +123,8 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 		return nil, err
 	}
 	var best *Choice
-	swept := sweeper.Sweep(support.Batches, Alphas[kind])
-	for k, alpha := range Alphas[kind] {
+	swept := sweeper.Sweep(support.Batches, Alphas)
+	for k, alpha := range Alphas {
 		for _, gamma := range Gammas {
 			c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
 			accuracy := calibrate.Support{Logits: answer.Logits, F: swept[k], Labels: support.Labels}.Accuracy(c)

@@ -1,14 +1,12 @@
 // Package deploy puts a model onto the graph that arrivals attach to, calibrates it there on the support nodes, and
 // measures what it costs.
 //
-//	deploy.go       a model on T or S, joint or frozen, with label or error propagation, or label evidence
+//	deploy.go       a model on T or S, joint or frozen, with label or error propagation
 //	calibration.go  the choices of validation: temperature, propagation, confidence
 //	row.go          a row of the results before it is measured; its costs
 package deploy
 
 import (
-	"slices"
-
 	"rivulet/artifact"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -95,8 +93,6 @@ type Graph struct {
 	Classes    int
 	Preprocess *preprocess.Parameters
 	Features   graph.Features // any raw features that models read
-	// Evidence returns S's table of label evidence; nil of T, whose labels are the evidence.
-	Evidence func() (*infer.Tables, error)
 }
 
 // Logits returns the logits of the graph's own nodes, without arrivals.
@@ -105,7 +101,7 @@ func (g *Graph) Logits(m infer.Model) *graph.Dense {
 	return m.Joint(g.Adj, g.X, g.Preprocess).(infer.NodeLogits).GraphLogits(none)
 }
 
-// Seeds returns F0 of a kind of propagation on the graph; for label evidence, its table.
+// Seeds returns F0 of a kind of propagation on the graph.
 func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
 	if kind == propagation.Errors {
 		return infer.ErrorSeeds(g.Labels, g.Logits(m))
@@ -113,13 +109,9 @@ func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
 	return infer.LabelSeeds(g.Labels, g.Classes)
 }
 
-// Tables returns the graph's own frozen tables of a kind of propagation. Label evidence has the same for each bin.
+// Tables returns the graph's own frozen tables of a kind of propagation.
 func (g *Graph) Tables(kind string, m infer.Model, alpha float32, bins *graph.Bins) *infer.Tables {
-	seeds := g.Seeds(kind, m)
-	if kind == propagation.Evidence {
-		return infer.Below(slices.Repeat([]*infer.Tables{{U: []*graph.Dense{seeds}}}, bins.Len())...)
-	}
-	return infer.PropagationTables(g.Adj, seeds, alpha, bins.Weights()...)
+	return infer.PropagationTables(g.Adj, g.Seeds(kind, m), alpha, bins.Weights()...)
 }
 
 // Joint returns a model on the graph with the arrivals in it.
@@ -127,33 +119,13 @@ func (g *Graph) Joint(m infer.Model) *Deployment {
 	return &Deployment{Model: m, Attachment: artifact.AttachJoint,
 		Build: func() infer.Deployment { return copyModel(m).Joint(g.Adj.Clone(), g.X, g.Preprocess) },
 		Spread: func(kind string, alpha float32) (*Propagation, error) {
-			if kind == propagation.Evidence {
-				table, err := g.evidence()
-				return FrozenPropagation(kind, table, alpha), err
-			}
 			return &Propagation{build: func(d infer.Deployment) infer.Propagation {
 				return jointPropagation(kind, g.Adj.Clone(), g.Labels, g.Classes, d, alpha)
 			}}, nil
 		},
 		Sweep: func(kind string, d infer.Deployment) (infer.Sweeper, error) {
-			if kind == propagation.Evidence {
-				table, err := g.evidence()
-				return infer.FrozenSweep(kind, table), err
-			}
 			return jointPropagation(kind, g.Adj, g.Labels, g.Classes, d, 1), nil
 		}}
-}
-
-// evidence returns the table of label evidence on the graph.
-func (g *Graph) evidence() (*infer.Tables, error) {
-	if g.Evidence == nil {
-		return g.Tables(propagation.Evidence, nil, 0, nil), nil
-	}
-	all, err := g.Evidence()
-	if err != nil {
-		return nil, err
-	}
-	return all.Rows(0, g.Adj.Rows), nil // each bin has the same
 }
 
 // Whole is Joint on T, which may also keep nothing between batches, or read only the neighbourhood of a batch.

@@ -155,7 +155,6 @@ type Frozen struct {
 	models         []infer.Model
 	tables, errors []*infer.Tables // per model: its own tables, and error propagation's
 	labels         *infer.Tables   // of label propagation
-	Evidence       *infer.Tables   // the table of label evidence; nil: it is not wanted
 }
 
 // NewFrozen returns tables of S of some models.
@@ -169,10 +168,7 @@ func (f *Frozen) Tables(m infer.Model) *infer.Tables { return f.tables[slices.In
 // Propagation returns the tables of a kind of propagation of a model at one α.
 func (f *Frozen) Propagation(kind string, m infer.Model, alpha float32) *infer.Tables {
 	hops := f.labels
-	switch kind {
-	case propagation.Evidence:
-		return f.Evidence
-	case propagation.Errors:
+	if kind == propagation.Errors {
 		hops = f.errors[slices.Index(f.models, m)]
 	}
 	if alpha == 1 {

@@ -81,15 +81,6 @@ func normalEquations(m *graph.CSR, w []float32) *mat.SymDense {
 	return normal
 }
 
-// Fit returns the tables of S for tables of T by an M and weights as of [NewFitter].
-func Fit(m *graph.CSR, w []float32, t *infer.Tables) (*infer.Tables, error) {
-	f, err := NewFitter(m, w)
-	if err != nil {
-		return nil, err
-	}
-	return f.Fit(t)
-}
-
 // Fit returns the tables of S for tables of T, for each bin of weights if there are several.
 func (f *Fitter) Fit(t *infer.Tables) (*infer.Tables, error) {
 	n := f.m.Rows

@@ -268,13 +268,6 @@ def propagate(tables: Tables, alpha: float, batch: Attached, normalise: bool) ->
     return normalised(f) if normalise else f
 
 
-def label_evidence(tables: Tables, alpha: float, batch: Attached) -> Floats:
-    """Return F of label evidence: log((h + α) / (Σh + Cα)), h = max(0, r·table)."""
-    counts = relu(tables.read(batch.r)[0])
-    every = counts.sum(axis=1, keepdims=True) + counts.shape[1] * alpha
-    return np.asarray(np.log((counts + alpha) / every))
-
-
 def normalised(rows: Floats) -> Floats:
     """Bring rows to sum 1; a row whose sum is not positive becomes 0."""
     total = rows.sum(axis=1, keepdims=True)

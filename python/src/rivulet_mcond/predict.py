@@ -202,8 +202,7 @@ class Predictor:
         parameters = info.get("propagation", {}).get(kind)
         if parameters is None:
             raise ValueError(f"calibration {kind!r} is none of the model's")
-        steps = 1 if kind == "le" else _frozen.PROPAGATION_STEPS
-        self._propagation = _frozen.Tables(tensors, f"{kind}.", False, steps)
+        self._propagation = _frozen.Tables(tensors, f"{kind}.", False, _frozen.PROPAGATION_STEPS)
         self._temperature, self._alpha, self._gamma = (
             float(np.float32(parameters[name])) for name in ("temperature", "alpha", "gamma")
         )
@@ -302,14 +301,10 @@ class Predictor:
         logits = self._network.logits(batch)
         if self._exponents is not None and self.artifact.own is not None:
             logits = logits + self._exponent(counts)[:, None] * self.artifact.own.logits(batch.project)
-        if self._propagation is not None and self.calibration == "le":
-            f = _frozen.label_evidence(self._propagation, self._alpha, batch)
-            probabilities = _frozen.softmax(logits + self._gamma * f, self._temperature)
-        else:
-            probabilities = _frozen.softmax(logits, self._temperature)
-            if self._propagation is not None:
-                f = _frozen.propagate(self._propagation, self._alpha, batch, self.calibration == "lp")
-                probabilities = _frozen.normalised(_frozen.relu(probabilities + self._gamma * f))
+        probabilities = _frozen.softmax(logits, self._temperature)
+        if self._propagation is not None:
+            f = _frozen.propagate(self._propagation, self._alpha, batch, self.calibration == "lp")
+            probabilities = _frozen.normalised(_frozen.relu(probabilities + self._gamma * f))
         return Predictions(
             [arrival.id for arrival in arrivals],
             self.artifact.classes,
