@@ -23,19 +23,9 @@ import (
 	"rivulet/producer"
 )
 
-// Insider is an observer that is also told of events inside [RunConsumer].
-type Insider interface {
-	consumer.Observer
-	// Inside is called once, before anything is read: metrics are the consumer's, version names the artifact that is
-	// served now, "" before the first.
-	Inside(metrics *observe.Observer, version func() string)
-	// FollowsLabels is called when reading the topic of labels begins: labels published from then on count.
-	FollowsLabels()
-}
-
 // RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version, then
-// the services behind it. also, where not nil, observes the same events as the metrics, and more if it is an [Insider].
-// It returns nil after a drain. docs/operate.md explains the lines of the log.
+// the services behind it. also, where not nil, observes the same events as the metrics. It returns nil after a drain.
+// docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	b := build.Read()
 	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
@@ -148,11 +138,6 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	s.closers = append(s.closers, closeStore)
 	w := wire{from, forms, known, store, out}
 	s.observer, s.framed = observe.New(watched), framed
-	var following func()
-	if insider, ok := also.(Insider); ok {
-		insider.Inside(s.observer, from.name)
-		following = insider.FollowsLabels
-	}
 	s.told = both(both(s.observer, s.journal), also)
 	c, client, err := newConsumer(cfg, w, log, s.told)
 	if err != nil {
@@ -161,7 +146,7 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	s.consumer, s.closers = c, append(s.closers, client.Close)
 	if cfg.Labels.Topic != "" {
 		s.background.startVital(ctx, cancel, func(ctx context.Context) error {
-			return followLabels(ctx, cfg, forms.OfLabels(), known, log, s.observer, following)
+			return followLabels(ctx, cfg, forms.OfLabels(), known, log, s.observer)
 		})
 	}
 	return nil

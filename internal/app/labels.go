@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"rivulet/config"
 	"rivulet/consumer/schemas"
@@ -25,10 +24,9 @@ type labelSink interface {
 
 // followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers
 // refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
-// succeeds are left out. It returns an error only for settings that cannot be used. started, if not nil, is
-// called when reading begins.
+// succeeds are left out. It returns an error only for settings that cannot be used.
 func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known schemas.Registry,
-	log *slog.Logger, to labelSink, started func()) error {
+	log *slog.Logger, to labelSink) error {
 	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)
@@ -36,12 +34,9 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, 
 		return err
 	}
 	defer end()
-	if started != nil {
-		started = sync.OnceFunc(started)
-	}
 	schemas := schemas.New(forms, known, schemas.Outage(wait).Attempts())
 	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
-		err := r.Follow(ctx, started, func(rec kafka.Record) {
+		err := r.Follow(ctx, nil, func(rec kafka.Record) {
 			refused.Over()
 			if schemas.Await(ctx, rec) == nil {
 				takeLabel(rec, forms, to)

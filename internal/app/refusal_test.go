@@ -12,7 +12,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/internal/observe"
+	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
 	"rivulet/serving"
@@ -59,24 +59,22 @@ func TestRefusalsByRedisEndTheConsumer(t *testing.T) {
 	}
 }
 
-// loaded is an observer that waits for a version.
-type loaded struct {
+// reading is an observer that waits until partitions are read, which begins with a version to serve.
+type reading struct {
 	consumer.NopObserver
-	version chan func() string
+	begun chan struct{}
 }
 
-func (l loaded) Inside(_ *observe.Observer, version func() string) { l.version <- version }
-func (loaded) FollowsLabels()                                      {}
+func (r reading) Rebalance([]kafka.TopicPartition) { r.begun <- struct{}{} }
 
 // running starts a consumer and waits until it serves a version.
 func running(t *testing.T, cfg config.Consumer) (end context.CancelFunc, done <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	ended, l := make(chan error, 1), loaded{version: make(chan func() string, 1)}
-	go func() { ended <- RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), l) }()
-	version := <-l.version
-	await(t, func() bool { return version() != "" })
+	ended, r := make(chan error, 1), reading{begun: make(chan struct{}, 10)}
+	go func() { ended <- RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), r) }()
+	<-r.begun
 	return cancel, ended
 }
 
