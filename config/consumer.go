@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -65,15 +64,13 @@ const (
 )
 
 func (c Consumer) problems() problems {
-	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice, c.Redis), cacheProblems(c.Cache, c.Choice),
+	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice), cacheProblems(c.Cache, c.Choice),
 		registryProblems(c.Input, c.Registry), featureProblems(c.Features.FeatureServer, c.Redis.RedisServer),
 		choiceProblems(c.Choice))
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")
 	found.when(c.Output.Format == "avro" && c.Output.Registry == RegistryNone, "output.format", c.Output.Format,
 		"is read by its schema alone: set output.registry to lookup or register")
-	found.when(c.Output.Tombstones && c.Input.Forget != On, "output.tombstones", "true",
-		"is about records that ask to forget an id, and input.forget is off")
 	return found
 }
 
@@ -92,16 +89,13 @@ func cacheProblems(c Cache, of Choice) (found problems) {
 }
 
 // attachProblems returns settings that contradict attach.arrivals.
-func attachProblems(a Attach, c Choice, r Redis) (found problems) {
-	found.when(a.TTL > 0 && a.TTL < time.Second, "attach.ttl", a.TTL.String(), "want 0s or at least 1s")
+func attachProblems(a Attach, c Choice) (found problems) {
 	if a.Arrivals != On {
 		return found
 	}
 	found.when(c.Artifact != "", "attach.arrivals", a.Arrivals,
 		"rows of arrivals are shared through Redis, which is not used because artifact is set")
 	found.when(c.Attachment == "joint", "attach.arrivals", a.Arrivals, "needs frozen attachment, and attachment is joint")
-	found.when(a.Replicas > 0 && r.Cluster, "attach.replicas", strconv.Itoa(a.Replicas),
-		"a cluster cannot wait for replicas (redis.cluster is true): want 0")
 	return found
 }
 
@@ -121,10 +115,9 @@ type BatchMode struct {
 // Attach says whether arrivals get rows of M, so that later ones can attach to them.
 type Attach struct {
 	Arrivals string        `key:"arrivals" default:"off" oneof:"off|on" usage:"on: each arrival gets a row of M of its own, to which later arrivals attach, in any consumer of the version; needs an artifact of method solved or cluster and frozen attachment. Rows are removed with the version that predicted"`
-	TTL      time.Duration `key:"ttl" default:"24h" min:"0s" max:"8760h" usage:"shortest time for which an arrival's row is stored, at most twice as long. All consumers of a version use the setting of its first one; between 0s and 1s it is refused" zero:"as long as the version"`
-	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; at this number, further arrivals get none until some expire"`
-	MaxBytes Bytes         `key:"max_bytes" default:"256MiB" min:"0" usage:"approximate memory of Redis for rows of arrivals of a version: the bytes of each row and its id, and 64 more; beyond it, further arrivals get none until some expire" zero:"no limit"`
-	Replicas int           `key:"replicas" default:"0" min:"0" max:"100" unit:"replicas" usage:"how many replicas of Redis must have confirmed rows of arrivals and notes before these count as written (WAIT); not with redis.cluster" zero:"none: what a replica lacks is lost by a failover to it"`
+	TTL      time.Duration `key:"ttl" default:"24h" min:"1s" max:"8760h" usage:"how long an arrival's row is stored, from when it was last written"`
+	MaxRows  int           `key:"max_rows" default:"1000000" min:"1" max:"1000000000" unit:"rows" usage:"most rows of arrivals of a version; at this number, further arrivals get none until some expire. A row counts until it would expire, also if it was replaced or forgotten"`
+	MaxBytes Bytes         `key:"max_bytes" default:"256MiB" min:"0" usage:"approximate memory of Redis for rows of arrivals of a version: the bytes of each row and its key, and 150 more; beyond it, further arrivals get none until some expire" zero:"no limit"`
 }
 
 // AttachAndWait is [Attach] of a consumer, whose arrivals may wait for edges that come as records of their own.
@@ -165,9 +158,8 @@ type Reading struct {
 
 // Output sets the form of predictions and their optional fields.
 type Output struct {
-	Format     string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it; avro needs output.registry, as it is read by its schema alone"`
-	Tombstones bool   `key:"tombstones" default:"false" usage:"publish a tombstone under the key of each record that asks to forget an id; needs input.forget"`
-	Registry   string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
+	Format   string `key:"format" default:"json" oneof:"json|protobuf|avro" usage:"form of predictions; their content-type header says it; avro needs output.registry, as it is read by its schema alone"`
+	Registry string `key:"registry" default:"none" oneof:"none|lookup|register" usage:"lookup: predictions have the Confluent wire format, with the schema that the registry has for the subject TOPIC-value; register: the same, and the schema is registered where it is missing"`
 
 	Answer
 }

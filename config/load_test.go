@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Choice:   Choice{Attachment: Auto, Calibration: Auto},
 		Delivery: "at_least_once",
-		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20, 0}, 0, 64 << 20,
+		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20}, 0, 64 << 20,
 			"dead_letter"},
 		Labels: Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:  Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},
@@ -367,17 +367,12 @@ func TestProblemsOfAttach(t *testing.T) {
 			t.Errorf("%s with attach.arrivals on: %v", other, err)
 		}
 	}
-	for _, ttl := range []string{"999ms", "1us"} { // below Redis' resolution there would be no expiry
+	for _, ttl := range []string{"999ms", "1us", "0s"} {
 		expect.Error(t, expect.ErrorOf(Load[Consumer](sources(t, "attach: {ttl: "+ttl+"}", nil))),
 			"attach.ttl", "attach.ttl %s", ttl)
 	}
-	_, err := Load[Consumer](sources(t, "attach: {arrivals: on, replicas: 2}\nredis: {cluster: true}", nil))
-	if err == nil || !strings.Contains(err.Error(), `attach.replicas is "2"`) ||
-		!strings.Contains(err.Error(), "redis.cluster") {
-		t.Errorf("attach.replicas with a cluster: %v", err)
-	}
 	cfg, err := Load[Consumer](sources(t, "attach: {arrivals: on, ttl: 90m}", []string{"RIVULET_ATTACHMENT=frozen"}))
-	if err != nil || cfg.Attach.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20, 0}) {
+	if err != nil || cfg.Attach.Attach != (Attach{On, 90 * time.Minute, 1_000_000, 256 << 20}) {
 		t.Errorf("%+v, %v", cfg.Attach, err)
 	}
 }

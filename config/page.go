@@ -66,7 +66,7 @@ func (p PageServer) problems() (found problems) {
 }
 
 func (p Page) problems() problems {
-	found, u := slices.Concat(attachProblems(p.Attach, p.Choice, p.Redis), registryProblems(p.Input, p.Registry),
+	found, u := slices.Concat(attachProblems(p.Attach, p.Choice), registryProblems(p.Input, p.Registry),
 		cacheProblems(p.Cache, p.Choice), featureProblems(p.Features.FeatureServer, p.Redis.RedisServer),
 		choiceProblems(p.Choice)), p.Page.Activate.Username
 	found.when(p.Artifact != "" && u != "", "page.activate.username", u, "has no effect, because artifact is set")

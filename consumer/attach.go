@@ -40,8 +40,7 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
 //   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the
 //     node of T;
-//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one, or
-//     to none if the batch forgets the id after that;
+//   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one;
 //   - where edges have types or directions, ã has none of them: edges among the arrivals of a batch are unknown, and so
 //     are neighbours by an edge of no type that the version knows;
 //   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
@@ -49,9 +48,9 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, even if it is a node of T:
 // it is in ã if its id is an arrival's, else it is unknown; [attachment.degrade] marks the predictions that this may
 // change.
-func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours, as *attachmentNotes) {
+func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours) {
 	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
-	out.rows, out.weighed = as.rows, edges.Counts{}
+	out.rows, out.weighed = n.rows, edges.Counts{}
 	columns := version.SyntheticNodes()
 	var bins *graph.Bins // of weights
 	w := weighing(version)
@@ -61,7 +60,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		for _, s := range in.arrivals {
 			out.weights = append(out.weights, s.arrival.Weights)
 		}
-		out.rows = out.attacher.Weigh(as.rows, out.weights, bins, columns)
+		out.rows = out.attacher.Weigh(n.rows, out.weights, bins, columns)
 		columns *= bins.Len()
 	}
 	d := relations(version)
@@ -70,7 +69,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		for _, s := range in.arrivals {
 			out.relations = append(out.relations, s.arrival.Relations)
 		}
-		out.rows = out.attacher.Relate(as.rows, out.relations, columns)
+		out.rows = out.attacher.Relate(n.rows, out.relations, columns)
 		columns *= d.Len()
 	}
 	if n.m != nil {
@@ -86,23 +85,23 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph && d == nil {
-		out.batch.Adj = out.among(in, n, as, w != nil)
+		out.batch.Adj = out.among(in, n, w != nil)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
 		c, known := &out.counts[i], int(out.batch.Known[i])
-		c.arrivals = len(as.attached[i])
+		c.arrivals = n.arrived[i]
 		c.known, c.unknown = known-c.arrivals, len(s.arrival.Edges)-known-int(out.listed[i])
 		if out.batch.Adj != nil {
 			c.inBatch = out.batch.Adj.RowLen(i)
 		}
 	}
-	out.degrade(version.Joint(), n.unread, as)
+	out.degrade(version.Joint(), n)
 }
 
 // among returns ã: symmetric, columns ascending; without values, or with weights, the larger where both arrivals
 // list each other. In a.listed it counts the entries of each arrival's edge list that are in ã.
-func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes, weighted bool) *graph.CSR {
+func (a *attachment) among(in *decodedBatch, n *neighbours, weighted bool) *graph.CSR {
 	arrivals := in.arrivals
 	if clear(a.heavier); weighted && a.heavier == nil {
 		a.heavier = make(map[uint64]float32)
@@ -113,9 +112,6 @@ func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes,
 	clear(a.standing)
 	for i, s := range arrivals {
 		a.standing[s.arrival.ID] = int32(i)
-		if in.forgets.After(s.arrival.ID, i) {
-			a.standing[s.arrival.ID] = -1
-		}
 	}
 	a.pairs = a.pairs[:0]
 	for i, s := range arrivals {
@@ -123,10 +119,10 @@ func (a *attachment) among(in *decodedBatch, n *neighbours, as *attachmentNotes,
 			continue
 		}
 		for e, id := range s.arrival.Edges {
-			if n.known(as, i, e) {
+			if n.known(i, e) {
 				continue
 			}
-			if j, arrived := a.standing[id]; arrived && j >= 0 {
+			if j, arrived := a.standing[id]; arrived {
 				there, back := uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i)
 				a.pairs = append(a.pairs, there, back)
 				a.listed[i]++
@@ -203,16 +199,15 @@ func (a *attachment) sparseFeatures(arrivals []*slot, d int) *graph.CSR {
 // an unread neighbour may lack entries of r = aM and a part of D_i, and in a graph batch have an edge in ã that it
 // should not have; through ã the error reaches its whole connected component. In joint attachment an arrival changes
 // the degrees of synthetic nodes, which the whole batch shares. A prediction that is not marked has the bits that it
-// would have with all rows read. An arrival whose note is lost is marked too: its record, predicted again, may get
-// other neighbours.
-func (a *attachment) degrade(joint, unread bool, as *attachmentNotes) {
-	a.degraded = zeroed(a.degraded, len(as.lost))
-	if !unread && !as.any {
+// would have with all rows read.
+func (a *attachment) degrade(joint bool, n *neighbours) {
+	a.degraded = zeroed(a.degraded, len(a.counts))
+	if !n.unread {
 		return
 	}
 	reached := a.reached[:0] // marked, with neighbours in ã that may not be marked yet
-	for i := range as.lost {
-		if joint && unread || as.lost[i] || len(as.rows) > 0 && anyUnread(as.rows[i]) {
+	for i, rows := range n.rows {
+		if joint || anyUnread(rows) {
 			a.degraded[i] = true
 			reached = append(reached, int32(i))
 		}

@@ -14,20 +14,19 @@ import (
 // those unchanged. The next batch uses the memory of a part again. No part holds the version, so that an old version
 // can be freed between batches. A slice with an entry per arrival is in the order of decoded.arrivals.
 type batch struct {
-	decoded    decodedBatch    // decode.go: arrivals, and why other records are none
-	neighbours neighbours      // lookup.go: rows of the neighbours, and which neighbours are earlier arrivals
-	noted      attachmentNotes // notes.go: rows for a consumer that reads the records again
-	attachment attachment      // attach.go: the model's input, counts of neighbours, degraded arrivals
-	predicted  predictionSet   // predictions.go: predictions to publish, and those that are not finite
-	growth     newRows         // grow.go: the rows that the arrivals get
-	refused    refusals        // refused.go: records that were dropped
+	decoded    decodedBatch  // decode.go: arrivals, and why other records are none
+	neighbours neighbours    // lookup.go: rows of the neighbours, and which neighbours are earlier arrivals
+	attachment attachment    // attach.go: the model's input, counts of neighbours, degraded arrivals
+	predicted  predictionSet // predictions.go: predictions to publish, and those that are not finite
+	growth     newRows       // grow.go: the rows that the arrivals get
+	refused    refusals      // refused.go: records that were dropped
 }
 
 // output returns the predictions and dead letters of the batch.
 func (b *batch) output() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...),
-		Tombstones:  b.predicted.tombstones}
+	}
 }
 
 // maxKept bounds the memory, in bytes, that a batch leaves to the next one. Usual batches take less; and a few batches
@@ -50,8 +49,7 @@ func (b *batch) shed() {
 		clear(s.arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)
-	b.decoded.forgets.Begin()
-	clear(b.predicted.tombstones)
+	clear(b.decoded.forgets)
 	b.neighbours.shed()
 	clear(b.attachment.standing)
 	predictions := b.predicted.predictions[:cap(b.predicted.predictions)] // also the withdrawn ones
@@ -61,6 +59,7 @@ func (b *batch) shed() {
 	clear(b.predicted.answered)
 	clear(b.predicted.output.reasons.wire)
 	clear(b.growth.arrived[:cap(b.growth.arrived)])
+	clear(b.growth.decided)
 }
 
 // footprint returns about how much memory the batch keeps, in bytes, the text of ids included.

@@ -9,30 +9,28 @@ import (
 
 	"rivulet/event"
 	"rivulet/infer/attach"
-	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
 
 // written returns the parts of a batch that the stages before growth have written, as text; the pointers in it stay the
 // same.
-func written(b *batch) (parts [5]string) {
+func written(b *batch) (parts [4]string) {
 	var arrivals []string
 	for _, s := range b.decoded.arrivals {
 		arrivals = append(arrivals, fmt.Sprintf("%+v", *s))
 	}
 	parts[0] = fmt.Sprintf("%v %+v %v", arrivals, b.decoded.deadLetters, b.decoded.bytes)
 	n, a, p := &b.neighbours, &b.attachment, &b.predicted
-	parts[1] = fmt.Sprintf("%+v %+v %v %v", n.rows, n.met, n.ids, n.unread)
-	parts[2] = fmt.Sprintf("%+v %v %v", b.noted.rows, b.noted.attached, b.noted.lost)
-	parts[3] = fmt.Sprintf("%+v %+v %v", a.batch, a.counts, a.degraded)
-	parts[4] = fmt.Sprintf("%+v %v %+v", p.predictions, p.withdrawn, p.deadLetters)
+	parts[1] = fmt.Sprintf("%+v %+v %v %v", n.rows, n.arrived, n.ids, n.unread)
+	parts[2] = fmt.Sprintf("%+v %+v %v", a.batch, a.counts, a.degraded)
+	parts[3] = fmt.Sprintf("%+v %v %+v", p.predictions, p.withdrawn, p.deadLetters)
 	return parts
 }
 
 // No stage changes what an earlier one made, in a batch in which each has something to do.
 func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v := newGrowingVersion()
 	v.rows["gone"] = attach.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Arrivals: true,
@@ -43,10 +41,9 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	far.Features.Values[0] = 1e15
 	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"),
 		arrival("c", "gone"))}
-	// p is met again; then it was not attached to q
 	in.Records = append(in.Records, first[0], kafka.Record{Value: []byte("no")})
 	b := &p.batch
-	var then [5]string
+	var then [4]string
 	for k, stage := range []func(){
 		func() {
 			expect.OK(t, p.decode(t.Context(), &b.decoded, in, p.model(v)))
@@ -54,15 +51,12 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 		func() {
 			expect.OK(t, p.lookup(t.Context(), &b.neighbours, v, &b.decoded))
 		},
-		func() {
-			expect.OK(t, p.note(t.Context(), &b.noted, v, in, b.decoded.arrivals, &b.neighbours))
-		},
-		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours, &b.noted) },
+		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours) },
 		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
 		func() { b.output() },
 		func() {
-			expect.OK(t, p.keep(t.Context(), v, Intake{}, &b.growth))
+			expect.OK(t, p.keep(t.Context(), v, &b.growth))
 		},
 	} {
 		stage()
@@ -74,8 +68,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 		}
 		then = now
 	}
-	m := b.neighbours.met
-	if len(m) != 5 || len(m[0].attached) != 1 || m[4].again == nil || len(m[4].attached) != 0 ||
+	if !slices.Equal(b.neighbours.arrived, []int{1, 0, 0, 0, 1}) ||
 		!b.attachment.degraded[3] || b.attachment.degraded[2] ||
 		b.attachment.counts[0] != (neighbourCounts{known: 1, arrivals: 1, inBatch: 2}) || !b.predicted.withdrawn[1] ||
 		len(b.decoded.deadLetters) != 1 || len(b.output().DeadLetters) != 2 {

@@ -156,7 +156,6 @@ func (s *shares) Batch(b BatchStats) {
 	s.nodes += b.Records
 	s.sum.Decode += b.Decode
 	s.sum.Lookup += b.Lookup
-	s.sum.Note += b.Note
 	s.sum.Attach += b.Attach
 	s.sum.Infer += b.Infer
 	s.sum.Encode += b.Encode

@@ -57,8 +57,7 @@ func New(opts Options) (*Consumer, error) {
 			return nil, err
 		}
 		path.keeping = keeping.Attempts()
-		c.lanes = append(c.lanes, &lane{path: path, lookup: lookup.Attempts(), store: store.Attempts(),
-			notes: keeping.Attempts()})
+		c.lanes = append(c.lanes, &lane{path: path, lookup: lookup.Attempts(), store: store.Attempts()})
 	}
 	return c, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"rivulet/consumer/edges"
-	"rivulet/consumer/forget"
 	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
@@ -18,9 +17,10 @@ type decodedBatch struct {
 	arrivals    []*slot            // records for the model, in their order
 	deadLetters []event.DeadLetter // records that cannot be predicted
 	skipped     []form.Skip        // records that are no arrivals but not faulty, such as deletes
-	forgets     forget.List        // forget.go: records that ask to forget an id
-	bytes       int                // of all keys and values
-	unmatched   [][2]string        // ends of edges of their own without an arrival
+	// forgets has the ids that records ask to forget, each with the number of arrivals before the last such record
+	forgets   map[string]int
+	bytes     int         // of all keys and values
+	unmatched [][2]string // ends of edges of their own without an arrival
 
 	slots   []slot         // one per record
 	by      model          // the version that predicts
@@ -50,11 +50,8 @@ func (s *slot) arrives() bool { return s.fault == nil && s.skip == "" && s.forge
 
 // key is the key under which the prediction is published.
 func (s *slot) key() []byte {
-	switch {
-	case s.arrival.Key != nil:
+	if s.arrival.Key != nil {
 		return s.arrival.Key
-	case s.forget.Key != nil:
-		return s.forget.Key
 	}
 	return s.record.Key
 }
@@ -87,11 +84,14 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 	}
 	out.arrivals, out.deadLetters, out.skipped = out.arrivals[:0], append(out.deadLetters[:0], in.DeadLetters...),
 		out.skipped[:0]
-	out.forgets.Begin()
+	clear(out.forgets)
 	for i := range out.slots {
 		switch s := &out.slots[i]; {
 		case s.forget.ID != "":
-			out.forgets.Add(s.forget.ID, s.key(), len(out.arrivals))
+			if out.forgets == nil {
+				out.forgets = make(map[string]int)
+			}
+			out.forgets[s.forget.ID] = len(out.arrivals)
 		case s.skip != "":
 			out.skipped = append(out.skipped, s.skip)
 		case s.fault == nil:

@@ -20,9 +20,9 @@ type slowRows struct {
 	takes time.Duration
 }
 
-func (v slowRows) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow, by growth.Fence) error {
+func (v slowRows) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
 	time.Sleep(v.takes)
-	return v.growingVersion.KeepArrivals(ctx, arrived, by)
+	return v.growingVersion.KeepArrivals(ctx, arrived)
 }
 
 var nobody = named{kafka.Member{Group: "g", Generation: -1}}
@@ -49,7 +49,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 		ends = append(ends, req.(*kmsg.EndTxnRequest).Commit)
 		return nil, nil, false
 	})
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v := newGrowingVersion()
 	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: Node, Arrivals: true})
 	begin()
 	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")), Generation: nobody,
@@ -78,7 +78,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 // Writing rows delays when a batch is seen in a transaction, and not without one; the stages do not overlap.
 func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
-	v := slowRows{newGrowingVersion(map[string]growth.ArrivalRow{}), 30 * time.Millisecond}
+	v := slowRows{newGrowingVersion(), 30 * time.Millisecond}
 	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: Node, Arrivals: true, Observer: seen}
 	exact, begin := s.exact(o)
 	begin()
@@ -88,7 +88,7 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	in.Offsets = nil // nobody commits outside of transactions
 	expect.OK(t, pipeline(t, o).Process(t.Context(), in))
 	for k, b := range seen.batches {
-		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Encode + b.Wait)
+		publishing := b.Started.Add(b.Decode + b.Lookup + b.Attach + b.Infer + b.Encode + b.Wait)
 		from, to := publishing, publishing.Add(b.Publish)
 		if k == 0 {
 			from = to.Add(b.Keep)

@@ -58,8 +58,7 @@ func (p *Pipeline) answer(ctx context.Context, version Version, in Intake) error
 	if err := p.lookupRows(ctx, &b.neighbours, version, &b.decoded); err != nil {
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}
-	b.noted.begin(&b.neighbours)
-	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
+	p.attach(&b.attachment, version, &b.decoded, &b.neighbours)
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	return nil
 }
@@ -87,7 +86,7 @@ func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch
 		}
 		prediction := &predicted[0]
 		predicted = predicted[1:]
-		if n := partsOf(b.noted.rows[i]); n > maxParts {
+		if n := partsOf(b.neighbours.rows[i]); n > maxParts {
 			b.predicted.deadLetters = append(b.predicted.deadLetters, s.deadLetter(event.ReasonTooLarge,
 				fmt.Sprintf("edges: an explanation has %d neighbours and synthetic nodes, at most %d may be", n, maxParts)))
 			continue
@@ -96,7 +95,7 @@ func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch
 			return nil, err
 		}
 		out = append(out, ExplainedArrival{Prediction: prediction, Edges: s.arrival.Edges,
-			Rows: b.noted.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
+			Rows: b.neighbours.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
 			Explanation: version.Explain(&b.attachment.batch, b.attachment.rows, i, logits.Row(i), probabilities.Row(i))})
 	}
 	return out, nil

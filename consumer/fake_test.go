@@ -145,8 +145,7 @@ func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ k
 	if k.err != nil {
 		return nil, k.err
 	}
-	b.Predictions, b.DeadLetters, b.Tombstones = slices.Clone(b.Predictions), slices.Clone(b.DeadLetters),
-		slices.Clone(b.Tombstones)
+	b.Predictions, b.DeadLetters = slices.Clone(b.Predictions), slices.Clone(b.DeadLetters)
 	for i := range b.Predictions {
 		if e := b.Predictions[i].Explanation; e != nil {
 			b.Predictions[i].Explanation = &event.Explanation{RunnerUp: e.RunnerUp, Reasons: slices.Clone(e.Reasons)}

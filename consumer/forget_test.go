@@ -12,30 +12,28 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/consumer/ticket"
-	"rivulet/event"
 	"rivulet/event/form"
-	"rivulet/infer/growth"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/test/expect"
 )
 
-// forgets removes rows from what growing versions share.
+// forgets removes rows of a growing version.
 type forgets struct {
 	version *growingVersion
 	fails   error // while not nil
-	by      growth.Fence
 }
 
-func (f *forgets) Forget(_ context.Context, ids []growth.Forget, by growth.Fence) (n int, err error) {
+func (f *forgets) Forget(_ context.Context, ids []string) (n int, err error) {
 	f.version.mu.Lock()
 	defer f.version.mu.Unlock()
-	if f.by = by; f.fails != nil && !by.Confirmed {
+	if f.fails != nil {
 		return 0, f.fails
 	}
 	for _, id := range ids {
-		if row, there := f.version.store[id.ID]; there && !(id.Later && row.Record == id.Except) {
-			delete(f.version.store, id.ID)
+		if _, there := f.version.store[id]; there {
+			delete(f.version.store, id)
 			n++
 		}
 	}
@@ -46,7 +44,7 @@ func (f *forgets) Forget(_ context.Context, ids []growth.Forget, by growth.Fence
 func forgetting(t testing.TB, v *growingVersion, out Deliverer, mode Mode) (*Pipeline, *forgets) {
 	f := &forgets{version: v}
 	return pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true, Forget: f,
-		Tombstones: true, Forms: form.Reader{Forget: true}}), f
+		Forms: form.Reader{Forget: true}}), f
 }
 
 // events are arrivals "x a b" with their neighbours, and ids to forget "-x", as records of one partition.
@@ -66,72 +64,103 @@ func events(t testing.TB, texts ...string) []kafka.Record {
 	return all
 }
 
-// Within a batch an id is forgotten where its record stands: before it the arrival is a neighbour, after it it is
-// unknown; the last arrival alone has a row; tombstones stand among the predictions.
-func TestForgettingWithinABatch(t *testing.T) {
-	for _, mode := range []Mode{Node, Graph} {
-		v, out := newGrowingVersion(map[string]growth.ArrivalRow{}), &kept{}
-		p, f := forgetting(t, v, out, mode)
-		process := func(texts ...string) event.Batch {
-			t.Helper()
-			expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: events(t, texts...)}))
-			return out.batches[len(out.batches)-1]
-		}
-		process("x t0", "z t1")
-		old := v.store["x"].Record
-		b := process("before x", "-x", "after x z", "-x", "x t2", "y t0", "-y", "-nobody")
-		var got []string
-		for _, pr := range b.Predictions {
-			got = append(got, fmt.Sprintf("%s %d %d %d", pr.ID, pr.Arrivals, pr.InBatch, pr.Unknown))
-		}
-		// In a graph batch x is an arrival of the batch, which both meet there.
-		want := []string{"before 1 0 0", "after 1 0 1", "x 0 0 0", "y 0 0 0"}
-		if mode == Graph {
-			want = []string{"before 0 1 0", "after 1 1 0", "x 0 2 0", "y 0 0 0"}
-		}
-		expect.Same(t, want, got, "%s", mode)
-		tombstones := []event.Tombstone{{Key: []byte("x"), Before: 1}, {Key: []byte("x"), Before: 2},
-			{Key: []byte("y"), Before: 4}, {Key: []byte("nobody"), Before: 4}}
-		expect.Same(t, tombstones, b.Tombstones, "%s: tombstones", mode)
-		_, y := v.store["y"]
-		if row, x := v.store["x"]; !x || row.Record == old || y || len(b.DeadLetters) > 0 {
-			t.Errorf("%s: x has a row: %t, the old one: %t; y has one: %t; %d dead letters", mode, x, row.Record == old, y,
-				len(b.DeadLetters))
-		}
-		if f.by.Places != nil {
-			t.Errorf("%s: writes of records of no group are fenced by %+v", mode, f.by)
+// rowOf is the row of an arrival that is predicted alone.
+func rowOf(t testing.TB, text string) attach.Row {
+	t.Helper()
+	v := newGrowingVersion()
+	p, _ := forgetting(t, v, &kept{}, Node)
+	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, text)}))
+	return v.store[strings.Fields(text)[0]]
+}
+
+// The last record of an id decides, in one batch and in two: an arrival has its row, a forgotten id none. The store may
+// be down for a while at every write.
+func TestTheLastRecordDecides(t *testing.T) {
+	for _, c := range []struct {
+		texts []string
+		want  string // the arrival that has the row
+	}{
+		{[]string{"-x", "x t0"}, "x t0"},
+		{[]string{"x t0", "-x"}, ""},
+		{[]string{"x t0", "-x", "x t2"}, "x t2"},
+		{[]string{"-x", "x t0", "-x"}, ""},
+		{[]string{"x t0", "x t2"}, "x t2"},
+		{[]string{"-x", "x t0", "x t2"}, "x t2"},
+	} {
+		for cut := range len(c.texts) { // 0: one batch
+			for _, mode := range []Mode{Node, Graph} {
+				for _, before := range []bool{false, true} {
+					v, out := newGrowingVersion(), &kept{}
+					if before {
+						v.store["x"] = attach.Row{Known: true, Arrived: true, Cols: []int32{0}, Vals: []float32{9}}
+					}
+					p, f := forgetting(t, v, out, mode)
+					all, down := events(t, c.texts...), errors.New("connection refused")
+					for _, some := range [][]kafka.Record{all[:cut], all[cut:]} {
+						if len(some) == 0 {
+							continue
+						}
+						tries := 0
+						f.fails, v.full = down, down
+						p.keeping = retry.Patience{Observer: NopObserver{}, Clock: instant{&tries, func() {
+							if f.fails = nil; tries%2 == 0 {
+								v.full = nil
+							}
+						}}}.Outage(StageRows).Attempts()
+						expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: some}))
+						f.fails, v.full = nil, nil
+					}
+					want := map[string]attach.Row{}
+					if c.want != "" {
+						want["x"] = rowOf(t, c.want)
+					}
+					expect.Same(t, want, v.store, "%q, cut at %d, %s, with a row before: %t", c.texts, cut, mode, before)
+					if n := len(out.batches[0].DeadLetters); n > 0 {
+						t.Errorf("%q: %d dead letters", c.texts, n)
+					}
+				}
+			}
 		}
 	}
 }
 
-// Whatever the stream, however it is cut into batches that are under way at once, and wherever it is killed and read
-// again: in the end the first arrival of an id after it was last forgotten has the row, and nobody else.
+// An arrival that gets no row leaves nothing of an id that was forgotten before it, or the row that the id has.
+func TestTheLastRecordGetsNoRow(t *testing.T) {
+	for _, c := range []struct {
+		texts []string
+		known bool
+	}{{[]string{"-x", "x gone"}, false}, {[]string{"x t0", "-x", "x gone"}, false}, {[]string{"x t2", "x gone"}, true}} {
+		v := newGrowingVersion()
+		v.rows["gone"] = attach.Row{Unread: true}
+		p, _ := forgetting(t, v, &kept{}, Node)
+		expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "x t0")}))
+		old := v.store["x"]
+		expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, c.texts...)}))
+		if row, known := v.store["x"]; known != c.known || known && !cmp.Equal(old, row) {
+			t.Errorf("%q: row %+v", c.texts, row)
+		}
+	}
+}
+
+// Whatever the stream of a partition, however it is cut into batches that are under way at once, and wherever it is
+// killed and read again: in the end an id has the row of its last arrival, unless it was forgotten after that.
 func TestForgettingInAnyStream(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ids := rapid.SampledFrom([]string{"u", "v", "w", "x"})
 		var texts []string
+		want := map[string]attach.Row{}
 		for range rapid.IntRange(1, 14).Draw(rt, "records") {
-			text := ids.Draw(rt, "id")
+			id := ids.Draw(rt, "id")
 			if rapid.IntRange(0, 2).Draw(rt, "forgets") == 0 {
-				text = "-" + text
-			} else {
-				text += " t0 " + ids.Draw(rt, "neighbour")
+				texts = append(texts, "-"+id)
+				delete(want, id)
+				continue
 			}
-			texts = append(texts, text)
+			text := id + " " + rapid.SampledFrom([]string{"t0", "t1", "t2"}).Draw(rt, "neighbour")
+			texts, want[id] = append(texts, text), rowOf(t, text)
 		}
 		all := events(t, texts...)
-		want := map[string]uint64{}
-		var m earlier
-		for k, text := range texts {
-			id, asks := strings.CutPrefix(text, "-")
-			id, _, _ = strings.Cut(id, " ")
-			if _, there := want[id]; asks {
-				delete(want, id)
-			} else if !there {
-				want[id] = m.fingerprint(&slot{record: &all[k]})
-			}
-		}
-		v := newGrowingVersion(map[string]growth.ArrivalRow{})
+		v := newGrowingVersion()
 		for lives := rapid.IntRange(0, 2).Draw(rt, "deaths"); lives >= 0; lives-- {
 			out := &kept{}
 			if lives > 0 { // nothing is committed, and all is read again
@@ -148,49 +177,53 @@ func TestForgettingInAnyStream(t *testing.T) {
 			}
 			wait.Wait()
 		}
-		got := map[string]uint64{}
-		for id, row := range v.store {
-			got[id] = row.Record
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, v.store); diff != "" {
 			rt.Fatalf("%q: rows (-want +got):\n%s", texts, diff)
 		}
 	})
 }
 
-// A removal that fails is tried again before anything is committed; a consumer that was overtaken gives up, unless the
-// coordinator knows of no later generation.
-func TestForgettingIsFenced(t *testing.T) {
-	v, out := newGrowingVersion(map[string]growth.ArrivalRow{}), &kept{}
-	v.notes = newNotebook()
+// Arrivals behind a forget record in its batch were looked up before, and may still have the id as a neighbour. Those
+// of the next batch have not.
+func TestNeighboursWhileAnIDIsForgotten(t *testing.T) {
+	v, out := newGrowingVersion(), &kept{}
+	p, _ := forgetting(t, v, out, Node)
+	for _, texts := range [][]string{{"x t0"}, {"a x", "-x", "b x"}, {"c x"}} {
+		expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: events(t, texts...)}))
+	}
+	var got []string
+	for _, b := range out.batches[1:] {
+		for _, pr := range b.Predictions {
+			got = append(got, fmt.Sprint(pr.ID, pr.Arrivals, pr.Unknown))
+		}
+	}
+	expect.Same(t, []string{"a1 0", "b1 0", "c0 1"}, got, "neighbours that are arrivals, and unknown ones")
+}
+
+// Nothing is committed, nor published behind it, before a removal has succeeded.
+func TestForgettingIsDoneBeforeTheCommit(t *testing.T) {
+	v, out := newGrowingVersion(), &kept{}
 	p, f := forgetting(t, v, out, Node)
-	in := Intake{Name: "b", Records: events(t, "-x", "y x"), Generation: nobody,
-		Offsets: kafka.Offsets{{Topic: "arrivals", Partition: 3}: 9, {Topic: "arrivals"}: 2}}
+	in := Intake{Name: "b", Records: events(t, "-x", "y t0"), Ticket: ticket.New()}
 	f.fails = errors.New("connection refused")
-	if err := p.Process(t.Context(), in); !errors.Is(err, f.fails) || out.committed > 0 || len(v.store) > 0 {
+	err := p.Process(t.Context(), in)
+	if !errors.Is(err, f.fails) || out.committed > 0 || out.aborted != 1 || len(v.store) > 0 {
 		t.Errorf("%d batches are committed, rows %v: %v", out.committed, v.store, err)
 	}
-	f.fails = growth.ErrOvertaken
-	in.Generation = over{nobody}
-	if err := p.Process(t.Context(), in); !errors.Is(err, retry.ErrGeneration) || out.committed > 0 {
-		t.Errorf("%d batches of an overtaken consumer are committed: %v", out.committed, err)
+	in.Ticket.Settle(err)
+	next := Intake{Name: "c", Records: events(t, "x t0"), After: in.Ticket}
+	if err := p.Process(t.Context(), next); !errors.Is(err, ticket.ErrBefore) || len(out.batches) != 1 {
+		t.Errorf("%d batches are published: %v", len(out.batches), err)
 	}
-	in.Generation = nobody
-	if err := p.Process(t.Context(), in); err != nil || out.committed != 1 || len(v.store) != 1 {
-		t.Errorf("%d batches are committed, rows %v: %v", out.committed, v.store, err)
-	}
-	want := growth.Fence{Places: []string{"g:arrivals:0", "g:arrivals:3"}, Generation: nobody.Member().Generation,
-		Confirmed: true}
-	expect.Same(t, want, f.by, "fence")
 }
 
 // Where forgetting is off, deletes and tombstones are passed over.
 func TestForgettingIsOff(t *testing.T) {
-	v, out, stats := newGrowingVersion(map[string]growth.ArrivalRow{}), &kept{}, &counted{}
+	v, out, stats := newGrowingVersion(), &kept{}, &counted{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: stats})
 	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "x t0", "-x")}))
-	if s := stats.last; len(v.store) != 1 || len(out.batches[0].Tombstones) > 0 || s.Forgets > 0 || len(s.Skipped) != 1 {
-		t.Errorf("rows %v, %d tombstones, stats %+v", v.store, len(out.batches[0].Tombstones), s)
+	if s := stats.last; len(v.store) != 1 || s.Forgets > 0 || len(s.Skipped) != 1 {
+		t.Errorf("rows %v, stats %+v", v.store, s)
 	}
 	p, _ = forgetting(t, v, out, Node)
 	p.Observer = stats

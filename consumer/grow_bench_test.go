@@ -140,27 +140,25 @@ func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, wit
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkGrowth is the path of a record without Kafka, batches with growth off, on, and on with notes in turn.
-// The latter two have arrivals of their own, as one that was given its row is not solved again.
+// BenchmarkGrowth is the path of a record without Kafka, batches with growth off and on in turn.
 func BenchmarkGrowth(b *testing.B) {
 	g := newGrowthBench(b)
 	for _, share := range []float64{0, 0.5} {
 		b.Run(fmt.Sprintf("arrivals=%.0f%%", 100*share), func(b *testing.B) {
-			var seen [3]*shares
-			var path [3]*Pipeline
-			for k, version := range []Version{g.off, g.on, g.on} {
+			var seen [2]*shares
+			var path [2]*Pipeline
+			for k, version := range []Version{g.off, g.on} {
 				seen[k] = newShares()
 				path[k] = pipeline(b, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: Node, Observer: seen[k],
-					Arrivals: k > 0, Notes: k == 2})
+					Arrivals: k > 0})
 			}
-			var took, used [3]time.Duration
+			var took, used [2]time.Duration
 			n := 0
 			for b.Loop() {
-				records := [3][]kafka.Record{1: g.arrivals(b, benchBatch, share), 2: g.arrivals(b, benchBatch, share)}
-				records[0] = records[1+n%2]
+				records := g.arrivals(b, benchBatch, share)
 				for k := range path {
-					k = (k + n) % 3
-					in := Intake{Name: "b", Records: records[k], Generation: nobody,
+					k = (k + n) % 2
+					in := Intake{Name: "b", Records: records, Generation: nobody,
 						Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
 					begin, before := time.Now(), cpuTime(b)
 					expect.OK(b, path[k].Process(b.Context(), in))
@@ -171,13 +169,9 @@ func BenchmarkGrowth(b *testing.B) {
 			}
 			nodes := n * benchBatch
 			g.report(b, nodes, took[0], took[1], seen[0], seen[1])
-			for k, name := range []string{"off", "on", "noted"} {
+			for k, name := range []string{"off", "on"} {
 				b.ReportMetric(float64(used[k].Nanoseconds())/float64(nodes)/1e3, name+"-core-µs/node")
 			}
-			b.ReportMetric(float64(nodes)/took[2].Seconds(), "noted-nodes/s")
-			b.ReportMetric(took[1].Seconds()/took[2].Seconds(), "noted/on")
-			b.ReportMetric(float64(seen[2].sum.Note.Nanoseconds())/float64(nodes)/1e3, "note-µs/node")
-			b.ReportMetric(float64(seen[2].sum.Commit.Nanoseconds())/float64(nodes)/1e3, "forget-µs/node")
 		})
 	}
 }
@@ -203,8 +197,7 @@ func BenchmarkGrowthStream(b *testing.B) {
 				records := g.arrivals(b, nodes, share)
 				for k := range took {
 					k = (k + i) % 2
-					seen, d := streamed(b, records, 2, PipelineOptions{Versions: serve([]Version{g.off, g.on}[k]), Arrivals: k == 1,
-						Notes: k == 1})
+					seen, d := streamed(b, records, 2, PipelineOptions{Versions: serve([]Version{g.off, g.on}[k]), Arrivals: k == 1})
 					took[k] += d
 					total[k].sum.Lookup += seen.sum.Lookup
 					total[k].sum.Solve += seen.sum.Solve

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/event"
 	"rivulet/graph"
@@ -27,99 +26,33 @@ type growingVersion struct {
 	*testVersion
 	mu      sync.Mutex // over what is kept: lanes ask at once
 	grower  *growth.Grower
-	store   map[string]growth.ArrivalRow
+	store   map[string]attach.Row
 	full    error // of KeepArrivals, while not nil
 	written int
-	asked   int64     // calls of FindArrivals, which is also what they say of when that was
-	notes   *notebook // shared by the consumers of a version; nil: none are expected
 }
 
-// notebook keeps notes by place and offset.
-type notebook struct {
-	notes  map[string]map[int64]growth.Note
-	closed error // of NoteArrivals, while not nil
-	newer  bool  // somebody in a later generation has written notes
-	lost   bool  // notes are lost
-	taken  int   // notes that were asked for
-}
-
-func newNotebook() *notebook { return &notebook{notes: map[string]map[int64]growth.Note{}} }
-
-func (n *notebook) size() (size int) {
-	for _, of := range n.notes {
-		size += len(of)
-	}
-	return size
-}
-
-func (v *growingVersion) NoteArrivals(_ context.Context, notes []growth.Note) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.notes.closed != nil {
-		return v.notes.closed
-	}
-	for i := range notes {
-		n := &notes[i]
-		if n.Overtaken = v.notes.newer && !n.Confirmed; n.Overtaken {
-			continue
-		}
-		v.notes.taken++
-		if n.Lost = v.notes.lost; n.Lost {
-			continue
-		}
-		if v.notes.notes[n.Place] == nil {
-			v.notes.notes[n.Place] = map[int64]growth.Note{}
-		}
-		at := n.Offset + n.Edge<<32
-		if there, ok := v.notes.notes[n.Place][at]; ok && there.Record == n.Record {
-			n.Attached, n.Rows, n.Earlier = slices.Clone(there.Attached), there.Rows, true
-			continue
-		}
-		kept := *n
-		kept.Attached, kept.Rows = slices.Clone(n.Attached), slices.Clone(n.Rows)
-		v.notes.notes[n.Place][at] = kept
-	}
-	return nil
-}
-
-func (v *growingVersion) ForgetNotes(_ context.Context, below map[string]int64) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for place, next := range below {
-		maps.DeleteFunc(v.notes.notes[place], func(_ int64, n growth.Note) bool { return n.Offset < next })
-	}
-	return nil
-}
-
-func newGrowingVersion(store map[string]growth.ArrivalRow) *growingVersion {
+func newGrowingVersion() *growingVersion {
 	v := newTestVersion("v1")
 	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0,
 		-1, 2, -1, 0, 1}}
 	parts := growth.Messages{U: []growth.Part{{Scale: 0.5}, {Scale: 1}}, C: growth.Part{Scale: 0.25}}
-	return &growingVersion{testVersion: v, store: store,
+	return &growingVersion{testVersion: v, store: map[string]attach.Row{},
 		grower: growth.NewGrower(dictionary, 2,
 			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}}, nil)}
 }
 
-func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []attach.Row, own []string,
-	seen []*growth.ArrivalRow) (int64, error) {
+func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []attach.Row) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, id := range ids {
-		rows[i] = v.store[id].Row
+		rows[i] = v.store[id]
 	}
-	for i, id := range own {
-		if a, ok := v.store[id]; ok {
-			seen[i] = &a
-		}
-	}
-	v.asked++
-	return v.asked, v.failing
+	return v.failing
 }
 
 func (v *growingVersion) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
 
-func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.ArrivalRow, _ growth.Fence) error {
+func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.ArrivalRow) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.full != nil {
@@ -127,16 +60,10 @@ func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.Arriva
 	}
 	for _, a := range arrived {
 		v.written++
-		if _, ok := v.store[a.ID]; !ok || a.Replace {
-			a.Attached = slices.Clone(a.Attached)
-			v.store[a.ID] = a
-		}
+		v.store[a.ID] = a.Row
 	}
 	return nil
 }
-
-// sameAgain compares predictions but for when they were made.
-var sameAgain = cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime", "Batch")
 
 // stream takes batches of records down the path, one after another.
 func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]event.Prediction {
@@ -152,7 +79,7 @@ func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]e
 }
 
 func TestLaterArrivalsAttach(t *testing.T) {
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v := newGrowingVersion()
 	all := records(t, arrival("p", "t0", "t1", "nobody"), arrival("q", "p", "t2", "q"), arrival("r", "p", "q", "nobody"))
 	for mode, want := range map[Mode][3][3]int{Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}},
 		Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
@@ -167,13 +94,13 @@ func TestLaterArrivalsAttach(t *testing.T) {
 		// q was predicted as an arrival with the rows of p and t2 for neighbours, and D = 3.
 		q := arrival("q")
 		b := &attach.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 4, Data: q.Features.Values}}}
-		b.R, b.Known = attach.Attach([][]attach.Row{{v.store["p"].Row, v.rows["t2"]}}, 3)
+		b.R, b.Known = attach.Attach([][]attach.Row{{v.store["p"], v.rows["t2"]}}, 3)
 		_, probabilities := v.predictor.Predict(b)
 		if got[1][0].Probability != slices.Max(probabilities.Row(0)) {
 			t.Errorf("%s: q has probability %v, want %v", mode, got[1][0].Probability, probabilities.Row(0))
 		}
-		if row := v.grower.Grow(b).Row(0); !cmp.Equal(row, v.store["q"].Row) {
-			t.Errorf("%s: q has row %+v, want %+v", mode, v.store["q"].Row, row)
+		if row := v.grower.Grow(b).Row(0); !cmp.Equal(row, v.store["q"]) {
+			t.Errorf("%s: q has row %+v, want %+v", mode, v.store["q"], row)
 		}
 		if !slices.Equal(slices.Sorted(maps.Keys(v.store)), []string{"p", "q", "r"}) {
 			t.Errorf("%s: rows of %v", mode, slices.Collect(maps.Keys(v.store)))
@@ -185,7 +112,7 @@ func TestLaterArrivalsAttach(t *testing.T) {
 func TestArrivalsOfOneBatch(t *testing.T) {
 	all := records(t, arrival("p", "q", "t0"), arrival("q", "t1"))
 	for mode, inBatch := range map[Mode]int{Node: 0, Graph: 1} {
-		v := newGrowingVersion(map[string]growth.ArrivalRow{})
+		v := newGrowingVersion()
 		first := stream(t, v, mode, all)[0]
 		for _, p := range first {
 			if p.Arrivals != 0 || p.InBatch != inBatch {
@@ -195,45 +122,23 @@ func TestArrivalsOfOneBatch(t *testing.T) {
 	}
 }
 
-// A row to keep says what its own lookup said of when that was.
-func TestRowsSayWhenTheirIDsWereLookedUp(t *testing.T) {
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
-	all := records(t, arrival("p", "t0"), arrival("q", "p"), arrival("r", "p"))
-	stream(t, v, Node, all[:1], all[1:])
-	if p, q, r := v.store["p"].AsOf, v.store["q"].AsOf, v.store["r"].AsOf; p != 1 || q != 2 || r != 2 {
-		t.Errorf("p, q and r are as of %d, %d and %d, want 1, 2 and 2", p, q, r)
+// An id that arrives again gets the row of its last arrival, also within a batch.
+func TestTheLastArrivalHasTheRow(t *testing.T) {
+	v := newGrowingVersion()
+	stream(t, v, Node, records(t, arrival("p", "t0")))
+	first := v.store["p"]
+	stream(t, v, Node, records(t, arrival("p", "t1"), arrival("p", "t1", "t2")))
+	last := v.store["p"]
+	if v.written != 2 || cmp.Equal(first, last) {
+		t.Errorf("%d rows are written, the first is %+v, the last %+v", v.written, first, last)
 	}
-}
-
-// Whoever predicts a record again, with everything there that arrived in between, predicts the same and writes no
-// other row: after a kill between the rows and the commit.
-func TestRepeatedPredictionsAreTheSame(t *testing.T) {
-	all := records(t, arrival("a", "t0", "c"), arrival("b", "a", "t1"), arrival("c", "b", "a"),
-		arrival("d", "a", "b", "c", "t2"), arrival("e", "d"))
-	for _, mode := range []Mode{Node, Graph} {
-		v := newGrowingVersion(map[string]growth.ArrivalRow{})
-		want := stream(t, v, mode, all[:2], all[2:3], all[3:])
-		rows := maps.Clone(v.store)
-		other := newGrowingVersion(v.store) // of the consumer that takes over
-		got := stream(t, other, mode, all[:2], all[2:3], all[3:])
-		if diff := cmp.Diff(want, got, sameAgain); diff != "" {
-			t.Errorf("%s: predicted again (-first +again):\n%s", mode, diff)
-		}
-		if diff := cmp.Diff(rows, other.store); diff != "" || other.written != 0 {
-			t.Errorf("%s: %d rows written again:\n%s", mode, other.written, diff)
-		}
-		// With another record of the same id nothing is remembered, but the row that is there stays.
-		later := records(t, arrival("a", "t0", "c"))
-		later[0].Position.Offset = 99
-		if p := stream(t, other, mode, later)[0][0]; p.Arrivals != 1 || !cmp.Equal(other.store["a"], rows["a"]) {
-			t.Errorf("%s: a sent again has %d arrivals for neighbours, and row %+v", mode, p.Arrivals, other.store["a"])
-		}
-	}
+	stream(t, v, Node, records(t, arrival("p", "t1", "t2")))
+	expect.Same(t, last, v.store["p"], "the row of the last one alone")
 }
 
 // No row: nodes of T, arrivals that lack a neighbour's row, and those whose prediction is no number.
 func TestWhoGetsNoRow(t *testing.T) {
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v := newGrowingVersion()
 	v.rows["gone"] = attach.Row{Unread: true}
 	v.predictor.Model = overflowing{v.predictor.Model}
 	far := arrival("far", "t1")
@@ -247,7 +152,7 @@ func TestWhoGetsNoRow(t *testing.T) {
 
 // Nothing is committed before the rows are written; in a consumer they are tried again until they are.
 func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v := newGrowingVersion()
 	v.full = errors.New("connection refused")
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true})
@@ -301,7 +206,7 @@ func (c instant) NewTimer(time.Duration) (<-chan time.Time, func()) {
 
 // What the observer is told is of the rows, and of the delivery.
 func TestStatsOfGrowth(t *testing.T) {
-	v := newGrowingVersion(map[string]growth.ArrivalRow{})
+	v := newGrowingVersion()
 	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {

@@ -32,7 +32,7 @@ func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
 	records, predicted := 0, 0
 	for _, b := range seen.batches {
 		records += b.Records
-		publishing := b.Started.Add(b.Decode + b.Lookup + b.Note + b.Attach + b.Infer + b.Encode + b.Wait)
+		publishing := b.Started.Add(b.Decode + b.Lookup + b.Attach + b.Infer + b.Encode + b.Wait)
 		if b.Published.Before(publishing) || b.Published.After(publishing.Add(b.Publish)) || b.Commit <= 0 {
 			t.Errorf("%s: published %v after its start, and not in the %v of that stage after %v", b.Name,
 				b.Published.Sub(b.Started),

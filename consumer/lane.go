@@ -29,7 +29,6 @@ type lane struct {
 	records []kafka.Record
 	lookup  *retry.Attempts
 	store   *retry.Attempts // waits for the store of features
-	notes   *retry.Attempts // waits for notes of arrivals
 }
 
 // run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its
@@ -66,14 +65,11 @@ func (l *lane) process(ctx context.Context, in Intake) error {
 		case err == nil:
 			l.lookup.Over()
 			l.store.Over()
-			l.notes.Over()
 			return nil
 		case errors.Is(err, retry.ErrGeneration):
 			return err
 		case errors.Is(err, ErrFeatures):
 			attempts = l.store
-		case errors.Is(err, ErrNotes):
-			attempts = l.notes
 		case !errors.Is(err, ErrLookup):
 			return err
 		}

@@ -2,10 +2,8 @@ package consumer
 
 import (
 	"context"
-	"slices"
 
 	"rivulet/consumer/edges"
-	"rivulet/consumer/forget"
 	"rivulet/infer/attach"
 	"rivulet/internal/hashtable"
 )
@@ -14,7 +12,9 @@ import (
 type neighbours struct {
 	// rows[i]: rows of the neighbours of arrival i, in the order of its edges; none where numbers is used
 	rows [][]attach.Row
-	met  []growthState // per arrival: its state before it gets a row of its own
+	// with [PipelineOptions.Arrivals], per arrival: its id is a node of T, or that could not be read
+	inT     []bool
+	arrived []int // per arrival: how many of its neighbours are earlier arrivals with rows
 	// ids are the distinct ids of all edges, and of arrivals that get rows; with numbers, one id per edge
 	ids    []string
 	unread bool // the row of one of ids could not be read
@@ -65,23 +65,18 @@ func (n *neighbours) shed() {
 	m := &n.earlier
 	clear(m.inBatch)
 	clear(m.asked)
-	clear(m.own)
-	clear(m.seen)
 }
 
 // begin forgets the batch before and makes room for so many arrivals.
 func (n *neighbours) begin(arrivals int) {
 	n.m, n.rows, n.unread = nil, n.rows[:0], false
-	n.met = sized(n.met, arrivals)
-	for i := range n.met {
-		n.met[i] = growthState{attached: n.met[i].attached[:0]}
-	}
+	n.inT, n.arrived = zeroed(n.inT, arrivals), zeroed(n.arrived, arrivals)
 }
 
 // known reports whether the neighbour at place e of arrival i's edges is a node with a row, as the batch is attached.
-func (n *neighbours) known(as *attachmentNotes, i, e int) bool {
+func (n *neighbours) known(i, e int) bool {
 	if n.m == nil {
-		return as.rows[i][e].Known
+		return n.rows[i][e].Known
 	}
 	if i > 0 {
 		e += int(n.ends[i-1])
@@ -105,13 +100,12 @@ func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Vers
 	distinct := out.original
 	if p.Arrivals && len(in.arrivals) > 0 {
 		var err error
-		if distinct, err = p.meet(ctx, out, version.(GrowingVersion), in.arrivals, out.ids[:listed],
-			&in.forgets); err != nil {
+		if distinct, err = p.meet(ctx, out, version.(GrowingVersion), in.arrivals, out.ids[:listed]); err != nil {
 			return err
 		}
 	}
 	out.unread = anyUnread(distinct)
-	out.spread(in.arrivals, distinct, &in.forgets)
+	out.spread(in.arrivals, distinct)
 	return nil
 }
 
@@ -140,30 +134,17 @@ func (n *neighbours) add(id string) int32 {
 	return int32(k)
 }
 
-// spread lays out the rows of the distinct ids arrival by arrival, and notes the rows of earlier arrivals. An arrival
-// whose record got its row before sees the arrivals that it saw the first time, and no others. A neighbour that was
-// forgotten earlier in the batch is unknown.
-func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row, forgets *forget.List) {
+// spread lays out the rows of the distinct ids arrival by arrival, and counts the rows of earlier arrivals.
+func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))
 	rest, at := n.edgeRows, n.at
 	for i, s := range arrivals {
-		edges, m := len(s.arrival.Edges), &n.met[i]
+		edges := len(s.arrival.Edges)
 		for e, k := range at[:edges] {
-			rest[e] = distinct[k]
-			if !rest[e].Arrived {
-				continue
+			if rest[e] = distinct[k]; rest[e].Arrived {
+				n.arrived[i]++
 			}
-			if m.again != nil {
-				if _, seen := slices.BinarySearch(m.again.Attached, int32(e)); !seen {
-					rest[e] = attach.Row{} // it came later
-					continue
-				}
-			} else if forgets.Before(s.arrival.Edges[e], i) {
-				rest[e] = attach.Row{}
-				continue
-			}
-			m.attached = append(m.attached, int32(e))
 		}
 		n.rows[i], rest, at = rest[:edges:edges], rest[edges:], at[edges:]
 	}

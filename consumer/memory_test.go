@@ -9,7 +9,6 @@ import (
 	"rivulet/consumer/limits"
 	"rivulet/event/form"
 	"rivulet/event/json"
-	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -67,7 +66,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 // with it.
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	for name, version := range map[string]Version{"rows": newTestVersion("v1"), "numbers": numbering(),
-		"growing": newGrowingVersion(map[string]growth.ArrivalRow{})} {
+		"growing": newGrowingVersion()} {
 		for _, mode := range []Mode{Graph, Node} {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
 				_, growing := version.(GrowingVersion)

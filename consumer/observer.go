@@ -70,7 +70,7 @@ type BatchStats struct {
 	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be
 	// read during the call only.
 	Skipped []form.Skip
-	// Forgets is the number of records that asked to forget an id, Forgotten for how many of them something was stored.
+	// Forgets is the number of ids that records asked to forget, Forgotten for how many of them something was stored.
 	Forgets, Forgotten int
 	// Fetched is the number of arrivals whose features were looked up.
 	Fetched int
@@ -86,7 +86,7 @@ type BatchStats struct {
 	// time from the batch's encoding until the batch before it was published. Keep is the time from publication until the
 	// arrivals' rows were written, including the rest of the solve. Commit is the time until the offsets were committed,
 	// which waits for the batch before.
-	Decode, Features, Lookup, Note, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
+	Decode, Features, Lookup, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when its predictions became visible: at least once when the brokers
 	// acknowledged them, exactly once when they acknowledged the transaction's end.
 	Started, Published time.Time

@@ -21,9 +21,6 @@ var ErrNoVersion = errors.New("no version of the artifact is loaded yet")
 // ErrLookup is wrapped by an error of the row store. Nothing of the batch has left the process: it may be tried again.
 var ErrLookup = errors.New("reading mapping rows")
 
-// ErrNotes is wrapped by an error of the notes of arrivals, in the same way.
-var ErrNotes = errors.New("writing notes of arrivals")
-
 // PipelineOptions are the parts and settings of the path of a record.
 type PipelineOptions struct {
 	Versions  Versions
@@ -36,13 +33,8 @@ type PipelineOptions struct {
 	Arrivals bool
 	// ReadOnly attaches arrivals to the rows that are there and gives them no rows of their own.
 	ReadOnly bool
-	// Notes makes node batches note their arrivals' neighbours in Redis, so that a record that is predicted again gets the
-	// same bits. It is for deliveries at least once: in a transaction a repeat is never seen.
-	Notes bool
-	// Forget removes stored rows, notes and features of the ids that records ask to forget; nil: such records are passed
-	// over. With Tombstones a tombstone is published for each id.
-	Forget     Forgetter
-	Tombstones bool
+	// Forget removes stored rows and features of the ids that records ask to forget; nil: such records are passed over.
+	Forget Forgetter
 	// Forms are the forms that records may have.
 	Forms form.Reader
 	// Features has the features of arrivals whose records hold none; nil: such records are dead letters.
@@ -108,7 +100,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	defer b.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
-	if err := p.take(ctx, in, b, p.model(version)); err != nil {
+	if err := p.decode(ctx, &b.decoded, in, p.model(version)); err != nil {
 		return err
 	}
 	watch.lap(&stats.Decode)
@@ -119,30 +111,28 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Lookup)
 
-	// Which arrivals are neighbours is noted, so that a repeat of the record gets the same bits.
-	if err := p.note(ctx, &b.noted, version, in, b.decoded.arrivals, &b.neighbours); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotes, err)
-	}
-	watch.lap(&stats.Note)
-
 	// r = aM, the arrivals' own edges ã, degrees and features (docs/algorithm.md, sections 1 and 2).
-	p.attach(&b.attachment, version, &b.decoded, &b.neighbours, &b.noted)
+	p.attach(&b.attachment, version, &b.decoded, &b.neighbours)
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then make predictions of the results.
 	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
 	watch.lap(&stats.Infer)
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
-	// Published and, below, committed after the batches that were read before this one.
+	// Published and, below, committed after the batches that were read before this one. In between rows are written and
+	// removed: the batch behind is not published before that.
 	delivery, err := p.publish(ctx, in, b, watch, &stats)
 	if err != nil {
 		return err
 	}
 	out := b.amend(delivery.Refused())
-	if err := p.store(ctx, version, in, b, &stats); err != nil { // no arrival is committed without its row
+	if err := p.store(ctx, version, b, &stats); err != nil { // no arrival is committed without its row
 		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
 	}
 	watch.lap(&stats.Keep)
+	if !delivery.Published().IsZero() {
+		in.Ticket.Publish()
+	}
 	if err := in.After.Passed(ctx); err != nil {
 		return errors.Join(err, delivery.Abort(ctx))
 	}
@@ -150,7 +140,6 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
-	p.forgetNotes(ctx, version, in, &b.noted)
 	watch.lap(&stats.Commit)
 	p.report(stats, delivery, b, &out)
 	return nil
@@ -185,9 +174,8 @@ func (w *stopwatch) lap(d *time.Duration) {
 	*d, w.last = now.Sub(w.last), now
 }
 
-// publish encodes the batch, waits until the one before it is published, and publishes it. The batch behind may then be
-// published while this one is committed; in a transaction, whose records nobody sees before its commit, only if the two
-// share it.
+// publish encodes the batch, waits for its turn to be published, and publishes it. The batch behind may be published
+// while this one is committed; in a transaction, whose records nobody sees before its commit, only if the two share it.
 func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch,
 	stats *BatchStats) (kafka.Delivery, error) {
 	publish, err := p.pack(ctx, b.output())
@@ -204,9 +192,6 @@ func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stop
 	delivery, err := publish(ctx, in.Offsets, in.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
-	}
-	if !delivery.Published().IsZero() {
-		in.Ticket.Publish()
 	}
 	watch.lap(&stats.Publish)
 	return delivery, nil

@@ -15,7 +15,6 @@ type predictionSet struct {
 	answered    []event.Record     // the records of these predictions
 	withdrawn   []bool             // per arrival: a prediction of it is not finite
 	deadLetters []event.DeadLetter // for the withdrawn arrivals
-	tombstones  []event.Tombstone  // for ids that are to be forgotten
 
 	output modelOutput
 	order  []int32 // classes, to be sorted by probability
@@ -36,9 +35,6 @@ type modelOutput struct {
 func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
-	if out.tombstones = out.tombstones[:0]; p.Tombstones {
-		defer func() { out.tombstones = in.forgets.AppendTombstones(out.tombstones, out.withdrawn) }()
-	}
 	if len(in.arrivals) == 0 {
 		return
 	}

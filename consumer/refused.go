@@ -1,8 +1,6 @@
 package consumer
 
 import (
-	"slices"
-
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -31,7 +29,7 @@ func (b *batch) amend(by []kafka.Refusal) event.Batch {
 		}
 	}
 	var delivered event.Batch
-	var unanswered []uint64 // fingerprints of records
+	var unanswered []int32 // arrivals
 	place := 0
 	for i, s := range b.decoded.arrivals {
 		if b.predicted.withdrawn[i] {
@@ -40,7 +38,7 @@ func (b *batch) amend(by []kafka.Refusal) event.Batch {
 		if !gone[place] {
 			delivered.Predictions = append(delivered.Predictions, out.Predictions[place])
 			delivered.Answered = append(delivered.Answered, out.Answered[place])
-		} else if unanswered = append(unanswered, b.neighbours.met[i].record64); replaced[place] != nil {
+		} else if unanswered = append(unanswered, int32(i)); replaced[place] != nil {
 			letter := s.deadLetter(event.ReasonPredictionRefused, replaced[place].Error())
 			delivered.DeadLetters = append(delivered.DeadLetters, letter)
 		}
@@ -53,19 +51,4 @@ func (b *batch) amend(by []kafka.Refusal) event.Batch {
 	}
 	b.growth.leaveOut(unanswered)
 	return delivered
-}
-
-// leaveOut takes the rows of some records' arrivals back before they are written.
-func (g *newRows) leaveOut(records []uint64) {
-	if g.none || len(records) == 0 {
-		return
-	}
-	g.solving.Wait()
-	kept := g.arrived[:0]
-	for _, a := range g.arrived {
-		if !slices.Contains(records, a.Record) {
-			kept = append(kept, a)
-		}
-	}
-	g.arrived = kept
 }

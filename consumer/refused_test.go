@@ -17,7 +17,6 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
-	"rivulet/infer/growth"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -400,7 +399,7 @@ func TestSmallMessageSizes(t *testing.T) {
 		w.send(kafka.Record{Key: []byte("large"), Value: value, Headers: []kafka.Header{{Key: "h", Value: []byte("1")}}})
 		w.send(w.good(100, []byte("k"))...)
 		w.send(kafka.Record{Key: []byte("bad"), Value: append([]byte("{"), bytes.Repeat([]byte(" "), 5000)...)})
-		v := newGrowingVersion(map[string]growth.ArrivalRow{})
+		v := newGrowingVersion()
 		w.serve(PipelineOptions{Versions: serve(v), Arrivals: true}, 128)
 		w.predicted(100, 201)
 		letters := w.read(w.letters)

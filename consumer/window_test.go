@@ -18,7 +18,6 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/infer/attach"
-	"rivulet/infer/growth"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/test/expect"
@@ -56,8 +55,7 @@ func (s *stack) waiting(exactly bool, v *growingVersion, seen *recorder) Options
 		o = s.exactlyOnce(seen)
 	}
 	o.Window.Wait = time.Hour
-	o.Path.Versions, o.Path.Arrivals, o.Path.Notes, o.Path.Output.Logits = serve(v), true, !exactly, true
-	v.notes = newNotebook()
+	o.Path.Versions, o.Path.Arrivals, o.Path.Output.Logits = serve(v), true, true
 	return o
 }
 
@@ -92,7 +90,7 @@ func eachDelivery(t *testing.T, test func(t *testing.T, partitions int, exactly 
 func TestEdgesApartGiveTheSameBits(t *testing.T) {
 	const nodes, orders = 25, 20
 	eachDelivery(t, func(t *testing.T, partitions int, exactly bool) {
-		s, v, seen := newStack(t, partitions), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+		s, v, seen := newStack(t, partitions), newGrowingVersion(), &recorder{}
 		manyNeighbours(v)
 		r := rand.New(rand.NewPCG(uint64(partitions), 3))
 		edges := make([][]string, nodes)
@@ -151,7 +149,7 @@ func TestEdgesApartGiveTheSameBits(t *testing.T) {
 				if diff := cmp.Diff(all[0], p, same); diff != "" {
 					t.Fatalf("%s and %s (-one +other):\n%s", all[0].ID, p.ID, diff)
 				}
-				if diff := cmp.Diff(v.store[all[0].ID].Row, v.store[p.ID].Row); diff != "" || v.store[p.ID].ID == "" {
+				if diff := cmp.Diff(v.store[all[0].ID], v.store[p.ID]); diff != "" || !v.store[p.ID].Known {
 					t.Fatalf("rows of %s and %s (-one +other):\n%s", all[0].ID, p.ID, diff)
 				}
 			}
@@ -213,10 +211,10 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 		parts = append(parts, last)
 		// Each output by its place; "" where there is none.
 		run := func(kill int64) (outputs map[event.Source][]string) {
-			s, v, seen := newStack(t, partitions), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+			s, v, seen := newStack(t, partitions), newGrowingVersion(), &recorder{}
 			manyNeighbours(v)
 			o := s.waiting(exactly, v, seen)
-			o.Path.Arrivals, o.Path.Notes = false, false
+			o.Path.Arrivals = false
 			o.Path.Deliverer = dying{o.Path.Deliverer, new(atomic.Int64), kill}
 			stop := s.start(o)
 			total := 0
@@ -261,7 +259,7 @@ func TestKilledWhileArrivalsWait(t *testing.T) {
 func TestEdgesBetweenNodesOfTAreCounted(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		t.Run(fmt.Sprint("drop ", drop), func(t *testing.T) {
-			s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+			s, v, seen := newStack(t, 1), newGrowingVersion(), &recorder{}
 			begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)
 			a, last := arrival("n", "t0"), arrival("last")
 			a.EdgeCount = 1
@@ -309,7 +307,7 @@ func TestEdgesBetweenNodesOfTAreCounted(t *testing.T) {
 // Edges of their own that say little, or too much: to oneself, twice, to nobody, with types, directions and weights
 // that the version does not read, and what no edge may be. Each is counted, or a dead letter with the reason.
 func TestOddEdgesOfTheirOwn(t *testing.T) {
-	s, v, seen := newStack(t, 1), newGrowingVersion(map[string]growth.ArrivalRow{}), &recorder{}
+	s, v, seen := newStack(t, 1), newGrowingVersion(), &recorder{}
 	begin := time.Now().Add(-5 * time.Hour).Truncate(time.Millisecond)
 	var records []kafka.Record
 	edge := func(id, text string) {

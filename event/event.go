@@ -210,14 +210,6 @@ type Batch struct {
 	// predictions; nil where they are not known.
 	Answered    []Record
 	DeadLetters []DeadLetter
-	// Tombstones are records without a value on the topic of predictions, by the order of Before.
-	Tombstones []Tombstone
-}
-
-// Tombstone says to readers of predictions that an id was forgotten.
-type Tombstone struct {
-	Key    []byte
-	Before int // predictions of its batch that are published before it
 }
 
 // Record is an arrival's record without its key.

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -30,6 +29,3 @@ func OneServer(client Client) bool {
 	_, one := client.(*redis.Client)
 	return one
 }
-
-// ReadTimeout returns how long a client of one server waits for an answer.
-func ReadTimeout(client Client) time.Duration { return client.(*redis.Client).Options().ReadTimeout }

@@ -97,7 +97,7 @@ func Misdirected(client Client, err error) error {
 func TakesNoWrites(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
-		return errors.Is(err, ErrFewReplicas) || errors.Is(err, ErrFull)
+		return errors.Is(err, ErrFull)
 	}
 	text := answer.Error()
 	// Before 7.0 the reason stands within the error of the script.
@@ -106,9 +106,6 @@ func TakesNoWrites(err error) bool {
 	}
 	return slices.ContainsFunc(noWrites, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
-
-// ErrFewReplicas means that too few replicas have confirmed a write in time. The write may be repeated.
-var ErrFewReplicas = errors.New("fewer replicas of Redis have confirmed the write than attach.replicas says")
 
 // noWrites lists the beginnings of answers of a server that takes no writes now.
 var noWrites = []string{"OOM ", "MISCONF ", "NOREPLICAS ", "READONLY "}

@@ -31,27 +31,6 @@ type try struct {
 type encodedBatch struct {
 	event.Batch
 	keyedPredictions, keyedLetters bool
-	tombstones                     []int // their places in the shipment, ascending
-}
-
-// refusals returns refusals of the first shipment by places in the batch, which has no places for tombstones. A
-// tombstone that is refused is dropped: there is no other form of it.
-func (p *Producer) refusals(b *encodedBatch, by []kafka.Refusal) []kafka.Refusal {
-	if len(b.tombstones) == 0 {
-		return by
-	}
-	var own []kafka.Refusal
-	for _, r := range by {
-		at, is := slices.BinarySearch(b.tombstones, r.Place)
-		if is {
-			p.opts.Logger.Error("a tombstone is dropped: its topic does not take it", "topic", p.opts.Predictions,
-				"error", r.Err)
-			continue
-		}
-		r.Place -= at
-		own = append(own, r)
-	}
-	return own
 }
 
 // first is the form in which something of the batch is published at first.
@@ -85,7 +64,7 @@ func (d *amendedDelivery) Refused() []kafka.Refusal { return d.refused }
 func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) (kafka.Delivery, error) {
 	out := &amendedDelivery{Delivery: sent}
 	var tries []try // records of the last shipment; nil: the batch
-	for refused := p.refusals(b, sent.Refused()); len(refused) > 0; refused = sent.Refused() {
+	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
 		s := p.opts.Sink.Shipment()
 		var again []try
 		for _, r := range refused {

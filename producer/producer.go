@@ -88,18 +88,11 @@ func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 	publish func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error), err error) {
 	s, as := p.opts.Sink.Shipment(), encodedBatch{Batch: b, keyedPredictions: p.keyedPredictions.Load(),
 		keyedLetters: p.keyedLetters.Load()}
-	tombstones := b.Tombstones
 	for place := range len(b.Predictions) + len(b.DeadLetters) {
-		if tombstones, err = p.bury(ctx, s, &as, tombstones, place); err != nil {
-			return nil, err
-		}
 		t := as.first(place)
 		if err := p.pack(ctx, s, &t); err != nil {
 			return nil, err
 		}
-	}
-	if _, err := p.bury(ctx, s, &as, tombstones, len(b.Predictions)); err != nil {
-		return nil, err
 	}
 	return func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
 		d, err := p.to.Publish(ctx, s, next, by)
@@ -108,20 +101,6 @@ func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 		}
 		return p.amend(ctx, d, &as)
 	}, nil
-}
-
-// bury adds the first tombstones to a shipment, which are published before the prediction or dead letter at a place,
-// and returns the others.
-func (p *Producer) bury(ctx context.Context, s *kafka.Shipment, as *encodedBatch, tombstones []event.Tombstone,
-	place int) ([]event.Tombstone, error) {
-	for len(tombstones) > 0 && tombstones[0].Before <= place {
-		as.tombstones = append(as.tombstones, place+len(as.tombstones))
-		if err := s.Add(ctx, p.opts.Predictions, &kafka.Record{Key: tombstones[0].Key}); err != nil {
-			return nil, err
-		}
-		tombstones = tombstones[1:]
-	}
-	return tombstones, nil
 }
 
 // pack adds a prediction or a dead letter to a shipment.

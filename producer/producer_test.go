@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -213,32 +212,4 @@ func TestOptionsAreChecked(t *testing.T) {
 	b.opts.DeadLetters = ""
 	_, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: []event.DeadLetter{{Reason: "x"}}}, nil, nil)
 	expect.Error(t, err, "no topic", "dead letters without a topic")
-}
-
-// Tombstones stand among the predictions of their batch, under their keys, and a prediction that is refused beside them
-// is still the one that becomes a dead letter.
-func TestTombstonesStandAmongPredictions(t *testing.T) {
-	b := newBench(t)
-	all := predictions(0, 4)
-	all[2].ClassName = strings.Repeat("x", 2<<20) // larger than its topic takes
-	d, err := b.producer().Publish(t.Context(), event.Batch{Predictions: all, DeadLetters: []event.DeadLetter{
-		{Value: []byte("bad"), Reason: event.ReasonUnparsable}},
-		Tombstones: []event.Tombstone{{Key: []byte("a")}, {Key: []byte("b"), Before: 2}, {Key: []byte("c"), Before: 2},
-			{Key: []byte("d"), Before: 4}}}, nil, &commits{})
-	expect.OK(t, err)
-	if r := d.Refused(); len(r) != 1 || r[0].Place != 2 || !r[0].Replaced {
-		t.Errorf("refused: %+v", r)
-	}
-	var got []string
-	for _, r := range b.read("predictions") {
-		if text := string(r.Key); r.Value == nil {
-			got = append(got, "-"+text)
-		} else {
-			got = append(got, text)
-		}
-	}
-	expect.Same(t, []string{"-a", "key-0", "key-1", "-b", "-c", "key-3", "-d"}, got, "keys")
-	if letters := b.read("letters"); len(letters) != 2 {
-		t.Errorf("%d dead letters", len(letters))
-	}
 }

@@ -58,57 +58,73 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		}
 		var arrived []growth.ArrivalRow
 		for i, id := range []string{"a", "b", "c", "d"} {
-			arrived = append(arrived, growth.ArrivalRow{ID: id, Record: uint64(i), Row: grown.Row(i)})
+			arrived = append(arrived, growth.ArrivalRow{ID: id, Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
-			expect.OK(t, v.KeepArrivals(t.Context(), arrived[2*k:2*k+2], growth.Fence{}))
+			expect.OK(t, v.KeepArrivals(t.Context(), arrived[2*k:2*k+2]))
 		}
 		for _, v := range []*Version{one, other} {
-			rows, seen := make([]attach.Row, 5), make([]*growth.ArrivalRow, 1)
-			if _, err := v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows, []string{"b"}, seen); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]attach.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows); diff != "" ||
-				seen[0] == nil || seen[0].Record != 1 {
-				t.Errorf("%s finds b as %+v and other rows (-want +got):\n%s", v.Model(), seen[0], diff)
-			}
-			if stats, ok := v.ArrivalStats(); !ok || stats.Rows != 4 || stats.Written != 2 {
-				t.Errorf("stats %+v", stats)
-			}
+			rows := make([]attach.Row, 5)
+			expect.OK(t, v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows))
+			expect.Same(t, []attach.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows, "rows for %s",
+				v.Model())
+		}
+		if stats, ok := other.ArrivalStats(); !ok || stats.Rows != 4 || stats.Written != 2 {
+			t.Errorf("stats %+v", stats)
 		}
 
 		s.publish(t, grows(t, "v2"))
 		expect.OK(t, tick(t, w))
 		rows := make([]attach.Row, 1)
-		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known ||
+		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows); err != nil || rows[0].Known ||
 			w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
-		inFlight := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: 5, Record: 1}} }
-		expect.OK(t, one.NoteArrivals(t.Context(), inFlight()))
 		s.lapse(t, "v1")
 		expect.OK(t, s.publisher(t).Remove(t.Context(), "v1"))
 		for _, key := range s.keys(t) {
-			if strings.Contains(key, ":v1:") && !strings.Contains(key, ":v1:notes:") {
+			if strings.Contains(key, ":v1:") {
 				t.Errorf("%s is left of v1", key)
 			}
 		}
 
 		s.publish(t, b)
 		expect.OK(t, tick(t, w))
-		notes, rows := inFlight(), make([]attach.Row, 1)
-		if err := w.Current().NoteArrivals(t.Context(), notes); err != nil || w.Current().ID() != "v1" || !notes[0].Earlier {
-			t.Errorf("a record that was in flight when its version was removed and published again has no note: %+v, %v",
-				notes[0], err)
-		}
-		if _, err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows, nil, nil); err != nil || rows[0].Known {
-			t.Errorf("the version begins again with a row of before: %+v, %v", rows[0], err)
+		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows); err != nil || rows[0].Known ||
+			w.Current().ID() != "v1" {
+			t.Errorf("version %s begins again with a row of before: %+v, %v", w.Current().ID(), rows[0], err)
 		}
 	})
 }
 
-// While Redis takes no writes, a version that may degrade goes on without rows and notes, and says how many; another
-// one fails, so that the batch is tried again. Reading goes on in both.
+// A forgotten id has no row under any version.
+func TestForgetUnderEveryVersion(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		var served []*Version
+		var last *Watcher
+		for _, name := range []string{"v1", "v2"} {
+			b := grows(t, name)
+			s.publish(t, b)
+			w, v := s.following(t, name, withGrowth("sgc"))
+			last, served = w, append(served, v)
+			row := v.Grow(attached(b, 2)).Row(0)
+			expect.OK(t, v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "gone", Row: row}, {ID: "stays-" + name, Row: row}}))
+		}
+		known := make([]bool, 3)
+		expect.OK(t, last.Forget(t.Context(), []string{"nobody", "gone", "stays-v1"}, known))
+		expect.Same(t, []bool{false, true, true}, known, "known")
+		for _, v := range served {
+			rows := make([]attach.Row, 3)
+			expect.OK(t, v.FindArrivals(t.Context(), []string{"gone", "stays-v1", "stays-v2"}, rows))
+			if rows[0].Known || rows[1].Known || rows[2].Known != (v.ID() == "v2") {
+				t.Errorf("%s has rows %+v", v.ID(), rows)
+			}
+		}
+	})
+}
+
+// While Redis takes no writes, a version that may degrade goes on without rows, and says how many; another one fails,
+// so that the batch is tried again. Reading goes on in both, also in a consumer that starts then.
 func TestRefusedWrites(t *testing.T) {
 	server := harness.StartRedis(t)
 	s := newServer(t, mapping.RedisOptions{URL: server.URL()}, "p")
@@ -117,119 +133,39 @@ func TestRefusedWrites(t *testing.T) {
 	o := withGrowth("sgc")
 	_, waits := s.following(t, "one", o)
 	o.Growth.Degrade = true
-	_, degrades := s.following(t, "other", o)
+	w, log := s.watcher(t, "other")
+	w.loader.options, w.loader.log = o, w.o.Log
+	expect.OK(t, w.Load(t.Context()))
+	degrades := w.Current()
 	row, done := waits.Grow(attached(b, 2)).Row(0), 0
 	for answer, refusing := range writeFaults(t, server, s) {
 		refusing.begin()
-		arrived := []growth.ArrivalRow{{ID: answer, Record: 1, Row: row}}
-		note := func() []growth.Note { return []growth.Note{{Place: "g:t:0", Offset: int64(done), Record: 1}} }
-		for what, err := range map[string]error{"rows": waits.KeepArrivals(t.Context(), arrived, growth.Fence{}),
-			"notes": waits.NoteArrivals(t.Context(), note())} {
-			expect.Error(t, err, answer, "%s: %s", answer, what)
-		}
+		arrived := []growth.ArrivalRow{{ID: answer, Row: row}}
+		expect.Error(t, waits.KeepArrivals(t.Context(), arrived), answer, "%s", answer)
 		done++
-		notes, rows := note(), make([]attach.Row, 1)
-		_, err := degrades.FindArrivals(t.Context(), []string{answer}, make([]attach.Row, 1), nil, nil)
-		err = errors.Join(err, degrades.KeepArrivals(t.Context(), arrived, growth.Fence{}),
-			degrades.NoteArrivals(t.Context(), notes),
-			degrades.Rows(t.Context(), b.Mapping.IDs[:1], rows))
-		if stats, _ := degrades.ArrivalStats(); err != nil || !notes[0].Lost || !rows[0].Known ||
-			stats.Lost != uint64(done) || stats.Unnoted != uint64(done) {
-			t.Errorf("%s: %v, note %+v, row %+v, stats %+v", answer, err, notes[0], rows[0], stats)
+		_, late := s.following(t, "late", o)
+		for name, v := range map[string]*Version{"degrades": degrades, "late": late} {
+			rows, found := make([]attach.Row, 1), make([]attach.Row, 1)
+			err := errors.Join(v.FindArrivals(t.Context(), []string{answer}, found),
+				v.KeepArrivals(t.Context(), arrived), v.Rows(t.Context(), b.Mapping.IDs[:1], rows))
+			if err != nil || !rows[0].Known || found[0].Known || found[0].Unread {
+				t.Errorf("%s: %s: %v, row of T %+v, of an arrival %+v", answer, name, err, rows[0], found[0])
+			}
+		}
+		if stats, _ := degrades.ArrivalStats(); stats.Lost != uint64(done) {
+			t.Errorf("%s: stats %+v", answer, stats)
+		}
+		if text := strings.Join(log.take(), "\n"); strings.Count(text, "cannot be written: predictions go on") != 1 ||
+			!strings.Contains(text, answer) {
+			t.Errorf("logged:\n%s", text)
 		}
 		refusing.end()
-		notes = note()
-		err = errors.Join(degrades.KeepArrivals(t.Context(), arrived, growth.Fence{}),
-			degrades.NoteArrivals(t.Context(), notes))
-		if stats, _ := degrades.ArrivalStats(); err != nil || notes[0].Lost || stats.Written != uint64(done) {
-			t.Errorf("after %s: %v, note %+v, stats %+v", answer, err, notes[0], stats)
+		err := degrades.KeepArrivals(t.Context(), arrived)
+		if stats, _ := degrades.ArrivalStats(); err != nil || stats.Written != uint64(done) ||
+			!strings.Contains(strings.Join(log.take(), "\n"), "are written again") {
+			t.Errorf("after %s: %v, stats %+v", answer, err, stats)
 		}
 	}
-}
-
-// A consumer that starts while Redis takes no writes serves if it may degrade, marks what depends on arrivals, and says
-// that it is writes that fail; rows and notes are written as soon as Redis takes them. One that waits is not ready.
-func TestStartWhileWritesAreRefused(t *testing.T) {
-	server := harness.StartRedis(t)
-	for answer, refusing := range writeFaults(t, server, newServer(t, mapping.RedisOptions{URL: server.URL()}, "")) {
-		t.Run(answer, func(t *testing.T) {
-			s := newServer(t, mapping.RedisOptions{URL: server.URL()}, answer)
-			b := grows(t, "v1")
-			s.publish(t, b)
-			refusing.begin()
-			o := withGrowth("sgc")
-			waiting, _ := s.watcher(t, "waits")
-			waiting.loader.options = o
-			if err := waiting.Load(t.Context()); err == nil || waiting.Ready() ||
-				!strings.Contains(err.Error(), "writing their settings: "+answer) {
-				t.Errorf("one that waits: %v", err)
-			}
-			o.Growth.Degrade = true
-			w, log := s.watcher(t, "degrades")
-			w.loader.options, w.loader.log = o, w.o.Log
-			expect.OK(t, w.Load(t.Context()))
-			v := w.Current()
-			rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
-			arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
-			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
-			err = errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived, growth.Fence{}))
-			if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
-				t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
-			}
-			if stats, on := v.ArrivalStats(); !on || stats.Lost != 2 || stats.Unnoted != 1 {
-				t.Errorf("stats %+v", stats)
-			}
-			if err := tick(t, w); err != nil { // it goes on following CURRENT
-				t.Error(err)
-			}
-			if text := strings.Join(log.take(), "\n"); strings.Count(text, "cannot be written: predictions go on") != 1 ||
-				!strings.Contains(text, answer) {
-				t.Errorf("logged:\n%s", text)
-			}
-			refusing.end()
-			v.tried = time.Time{} // the second until it tries again is over
-			notes = []growth.Note{{Place: "g:t:0"}}
-			if err := errors.Join(v.KeepArrivals(t.Context(), arrived, growth.Fence{}),
-				v.NoteArrivals(t.Context(), notes)); err != nil ||
-				notes[0].Lost {
-				t.Errorf("after it: %v, note %+v", err, notes[0])
-			}
-			if stats, _ := v.ArrivalStats(); stats.Written != 1 ||
-				!strings.Contains(strings.Join(log.take(), "\n"), "are written again") {
-				t.Errorf("after it: stats %+v", stats)
-			}
-		})
-	}
-}
-
-// A version whose rows of arrivals have damaged settings is served, marks what depends on arrivals, and says why.
-func TestDamagedSettingsOfArrivals(t *testing.T) {
-	onRedis(t, func(t *testing.T, s *server) {
-		b := grows(t, "v1")
-		s.publish(t, b)
-		s.following(t, "first", withGrowth("sgc"))
-		for _, key := range s.keys(t) {
-			if strings.HasSuffix(key, ":arrivals") {
-				s.client.HSet(t.Context(), key, "seal", "damaged")
-			}
-		}
-		w, log := s.watcher(t, "second")
-		w.loader.options, w.loader.log = withGrowth("sgc"), w.o.Log
-		expect.OK(t, w.Load(t.Context()))
-		v := w.Current()
-		rows, notes := make([]attach.Row, 1), []growth.Note{{Place: "g:t:0"}}
-		arrived := []growth.ArrivalRow{{ID: "b", Record: 1, Row: v.Grow(attached(b, 2)).Row(0)}}
-		use := func() error {
-			_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, nil, nil)
-			return errors.Join(err, v.NoteArrivals(t.Context(), notes), v.KeepArrivals(t.Context(), arrived, growth.Fence{}))
-		}
-		err := use()
-		stats, _ := v.ArrivalStats()
-		if text := strings.Join(log.take(), "\n"); err != nil || !rows[0].Unread || !notes[0].Lost || stats.Lost != 1 ||
-			stats.Unnoted != 1 || strings.Count(text, "their seal says") != 1 {
-			t.Errorf("%v; row %+v, note %+v, stats %+v, logged:\n%s", err, rows[0], notes[0], stats, text)
-		}
-	})
 }
 
 // writeFault is a state of Redis in which it takes no writes.
@@ -301,14 +237,13 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 		expect.OK(t, w.Load(t.Context()))
 		v := w.Current()
 		expect.OK(t, s.client.Del(t.Context(), keysOf(s.prefix).Complete("v1")).Err())
-		rows, seen, notes := make([]attach.Row, 1), make([]*growth.ArrivalRow, 1), []growth.Note{{Place: "g:t:0"}}
-		_, err := v.FindArrivals(t.Context(), []string{"a"}, rows, []string{"b"}, seen)
-		err = errors.Join(err, v.NoteArrivals(t.Context(), notes),
-			v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}, growth.Fence{}))
-		if err != nil || !rows[0].Unread || seen[0] == nil || !seen[0].Row.Unread || !notes[0].Lost {
-			t.Errorf("%v; row %+v, own %+v, note %+v", err, rows[0], seen[0], notes[0])
+		rows := make([]attach.Row, 1)
+		err := errors.Join(v.FindArrivals(t.Context(), []string{"a"}, rows),
+			v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
+		if err != nil || !rows[0].Unread {
+			t.Errorf("%v; row %+v", err, rows[0])
 		}
-		if stats, _ := v.ArrivalStats(); stats.Lost != 1 || stats.Unnoted != 1 || stats.Written != 0 {
+		if stats, _ := v.ArrivalStats(); stats.Lost != 1 || stats.Written != 0 {
 			t.Errorf("stats %+v", stats)
 		}
 	})

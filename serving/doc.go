@@ -26,9 +26,7 @@
 // With growth on ([GrowthOptions]) arrivals get rows of M. These rows are solved against S of one version and stand
 // beside its rows of M. A new version begins without any: arrivals that are not in its T have a row again after they
 // have come again, or when a refresh has put them into T. Rows of an old version are removed with it, or expire before,
-// and no row is written to a version that is gone. Notes of arrivals' attachments stand among the control keys, so that
-// one script reads the marker and writes them, on a cluster too. They have no serial number: if a version was removed
-// and is published again, a record that it has predicted before has its note.
+// and none stays behind that is written to a version which is gone.
 //
 // # Who holds what
 //

@@ -4,22 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving/keyspace"
 )
 
 // Forget removes the rows of arrivals with these ids, under all complete versions in Redis, and sets known[i] if ids[i]
-// had a row under one of them. It may be called again. It returns [growth.ErrOvertaken] as [arrivals.ForgetRows] does.
-// Rows of a version that is being removed go with it.
-func (w *Watcher) Forget(ctx context.Context, ids []growth.Forget, by growth.Fence, known []bool) error {
+// had a row under one of them. It may be called again. Rows of a version that is being removed go with it.
+func (w *Watcher) Forget(ctx context.Context, ids []string, known []bool) error {
 	l := &w.loader
 	names, err := l.client.SMembers(ctx, l.keys.Versions).Result()
 	if err != nil {
 		return fmt.Errorf("listing versions: %w", mapping.Permanent(err))
 	}
-	o := arrivals.Options{Replicas: l.options.Growth.Replicas, Limit: l.limit}
 	for _, name := range names {
 		values, err := l.client.HMGet(ctx, l.keys.Complete(name), "generation", "content", "meta").Result()
 		if err != nil {
@@ -34,7 +31,7 @@ func (w *Watcher) Forget(ctx context.Context, ids []growth.Forget, by growth.Fen
 		}
 		p, err := keyspace.Parse(fields[0], fields[1], fields[2])
 		if err == nil {
-			err = arrivals.ForgetRows(ctx, l.client, l.keys.Arrivals(name, p), o, ids, by, known)
+			err = arrivals.Forget(ctx, l.client, l.keys.Arrivals(name, p), l.limit, ids, known)
 		}
 		if err != nil {
 			return fmt.Errorf("version %s: %w", name, err)

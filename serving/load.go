@@ -80,9 +80,7 @@ func (l *loader) load(ctx context.Context, version, id string, alive func() erro
 	if err := try(v, b, sample); err != nil {
 		return nil, nil, nil, refusal{err}
 	}
-	if err := l.openArrivals(ctx, v, p); err != nil {
-		return nil, nil, nil, err
-	}
+	l.openArrivals(v, p)
 	return v, sample, warnings, nil
 }
 

@@ -10,23 +10,19 @@ import (
 )
 
 // Ticket is a batch's place in the line. The batch behind waits for it twice: before it is published, and before it is
-// committed; where ids are to be forgotten also before it looks rows up.
+// committed.
 type Ticket struct {
 	visible chan struct{} // closed when the batch behind may be published
 	shared  chan struct{} // closed when the batch behind may be committed together with this one
 	done    chan struct{} // closed when the batch is delivered or given up
-	// removed is closed when all that this batch and those before it forget is removed: the batch behind looks rows up
-	removed chan struct{}
-	cleared bool        // removed is closed; used by the ticket's owner only
-	err     error       // why it was not delivered; written before done is closed
-	shown   bool        // visible is closed; used by the ticket's owner only
-	awaited atomic.Bool // the batch behind is ready to be published
+	err     error         // why it was not delivered; written before done is closed
+	shown   bool          // visible is closed; used by the ticket's owner only
+	awaited atomic.Bool   // the batch behind is ready to be published
 }
 
 // New returns a batch's ticket.
 func New() *Ticket {
-	return &Ticket{visible: make(chan struct{}), shared: make(chan struct{}), done: make(chan struct{}),
-		removed: make(chan struct{})}
+	return &Ticket{visible: make(chan struct{}), shared: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Publish lets the batch behind be published.
@@ -53,7 +49,6 @@ func (t *Ticket) Pass(d kafka.Delivery) {
 func (t *Ticket) Settle(err error) {
 	t.err = err
 	close(t.done)
-	t.Clear()
 	t.Publish()
 }
 
@@ -100,25 +95,4 @@ func (t *Ticket) fate() error {
 		return ErrBefore
 	}
 	return nil
-}
-
-// Clear lets the batch behind look rows up.
-func (t *Ticket) Clear() {
-	if t != nil && !t.cleared {
-		t.cleared = true
-		close(t.removed)
-	}
-}
-
-// Cleared waits until the batch behind this ticket may look rows up; at once for a nil ticket.
-func (t *Ticket) Cleared(ctx context.Context) error {
-	if t == nil {
-		return nil
-	}
-	select {
-	case <-t.removed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

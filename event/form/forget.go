@@ -13,10 +13,7 @@ import (
 )
 
 // Forget is the error of [Reader.Event] for a record that asks to forget an id.
-type Forget struct {
-	ID  string
-	Key []byte // under which predictions of the id are published, where a [Mapping] found one; nil: the record's
-}
+type Forget struct{ ID string }
 
 // Error says which id the record asks to forget.
 func (f Forget) Error() string { return "the record asks to forget " + event.Cut(f.ID) }
@@ -41,7 +38,7 @@ func (f *Reader) Event(key []byte, headers []event.Header, data []byte, a *event
 	var skip Skip
 	switch errors.As(err, &skip); {
 	case skip == SkipDelete:
-		return forgets(Forget{a.ID, a.Key}, nil)
+		return forgets(Forget{a.ID}, nil)
 	case skip == SkipTombstone && (f.Mapping == nil || f.Mapping.preset != PresetDebezium):
 		return forgets(f.tombstone(key))
 	}
@@ -105,13 +102,6 @@ func (m *Mapping) forget(text []byte, t *connect.Type) (ask Forget, err error) {
 	own, err := m.appendField([]byte(memberID), &m.wants[0], found[0], t)
 	if err != nil {
 		return ask, err
-	}
-	if m.key >= 0 && found[m.key] != nil {
-		var a event.Arrival
-		if err := m.readKey(found[m.key], t.At(m.wants[m.key].path), &a); err != nil {
-			return ask, err
-		}
-		ask.Key = a.Key
 	}
 	ask.ID, err = readID(own[len(memberID):])
 	return ask, err

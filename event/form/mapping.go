@@ -292,7 +292,7 @@ func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err e
 		if text, t, err = m.row(text, t); err != nil {
 			if errors.Is(err, SkipDelete) {
 				deleted, _ := m.forget(text, t)
-				a.ID, a.Key = deleted.ID, deleted.Key
+				a.ID = deleted.ID
 			}
 			return err
 		}

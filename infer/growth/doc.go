@@ -1,6 +1,3 @@
 // Package growth gives arrivals rows of M (the mapping from original to synthetic nodes), so that later arrivals can
-// attach to them.
-//
-//	grow.go      Grower, which solves the rows by package nnls; ArrivalRow and Note, their stored forms
-//	messages.go  Messages, the vectors for which rows of M are solved, made of a model's tables
+// attach to them: [Grower] solves the rows by package nnls, for the messages ([Messages]) that a model's tables make.
 package growth

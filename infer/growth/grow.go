@@ -1,7 +1,6 @@
 package growth
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -53,64 +52,11 @@ func (g *Solution) Row(i int) attach.Row {
 	return attach.Row{Known: true, Arrived: true, Cols: cols, Vals: vals}
 }
 
-// ArrivalRow is an arrival that was given a row: the row, its record and its attachment.
+// ArrivalRow is an arrival's id with the row that it was given.
 type ArrivalRow struct {
 	ID  string
 	Row attach.Row
-	// Record is a fingerprint of the arrival's record. Attached are the places in its list of edges, ascending, whose
-	// neighbours were arrivals with rows: a consumer that predicts the same record again attaches it to these and no
-	// others, whatever has arrived since, and gets the same bits.
-	Record   uint64
-	Attached []int32
-	// Replace says that the arrival was predicted again, with more edges: the row replaces the one that its id has.
-	Replace bool
-	// AsOf is the epoch in which the store of rows was when the id was looked up there and had no row. It is not stored.
-	AsOf int64
 }
-
-// Note holds the arrivals that a record's arrival was attached to when it was first predicted. Arrivals get rows and
-// lose them; a consumer that predicts the record again attaches it to the rows of the note and no others, and gets the
-// same bits.
-type Note struct {
-	// Place names the group and the partition, Offset the record's offset. Record is its fingerprint. Of an arrival that
-	// is predicted again, Offset is that of the record that gave rise to it, and Edge that of its first new edge; else 0.
-	Place        string
-	Offset, Edge int64
-	Record       uint64
-	// Generation is the consumer group's generation that read the record. Confirmed says that the group's coordinator
-	// still calls it the last one.
-	Generation int32
-	Confirmed  bool
-	// Attached are the places in its list of edges, in ascending order, whose neighbours were arrivals with rows, and
-	// Rows are these rows.
-	Attached []int32
-	Rows     []attach.Row
-	// Earlier: another consumer predicted the record before, and this is its note. Lost: no note could be written or read.
-	// Overtaken: a later generation has written notes of the place, and this one was not written.
-	Earlier, Lost, Overtaken bool
-}
-
-// Forget asks to remove the row of an arrival.
-type Forget struct {
-	ID string
-	// Except is the fingerprint of a record that came after the one that asks: if the row is its arrival's, it stays.
-	// Later says that there is such a record.
-	Except uint64
-	Later  bool
-}
-
-// Fence lets the store refuse writes of a consumer whose partitions another one has taken over: a consumer that was
-// stopped for a while must not write a row that was forgotten meanwhile, nor remove a later one.
-type Fence struct {
-	// Places name the group and the partitions of the records ([Note.Place]). None: nothing is refused.
-	Places []string
-	// Generation and Confirmed are as in a [Note].
-	Generation int32
-	Confirmed  bool
-}
-
-// ErrOvertaken says that a later generation has written to one of the places of a [Fence].
-var ErrOvertaken = errors.New("a later generation of the group has written rows of arrivals")
 
 // Grow solves rows for the arrivals of a batch. In a node batch a row depends on its own arrival alone, bit for bit,
 // in a graph batch on the arrival's connected component, as predictions do.

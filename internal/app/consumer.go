@@ -211,11 +211,10 @@ func sourceOptions(cfg config.Consumer) kafka.SourceOptions {
 func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
 	observer consumer.Observer) consumer.PipelineOptions {
 	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
-		Arrivals: cfg.Attach.Arrivals == config.On, Notes: cfg.Attach.Arrivals == config.On &&
-			cfg.Delivery != config.ExactlyOnce,
-		Limits: Limits(cfg.Limits), Output: output(cfg.Output), Forms: w.forms, Features: w.features,
-		Traced: cfg.Traces.Endpoint != "", IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
-		Forget: newForgetter(cfg, w), Tombstones: cfg.Output.Tombstones, Observer: observer}
+		Arrivals: cfg.Attach.Arrivals == config.On, Limits: Limits(cfg.Limits), Output: output(cfg.Output), Forms: w.forms,
+		Features: w.features,
+		Traced:   cfg.Traces.Endpoint != "", IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,
+		Forget: newForgetter(cfg, w), Observer: observer}
 	return o
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/infer/growth"
 	"rivulet/serving"
 )
 
@@ -31,19 +30,15 @@ func newForgetter(cfg config.Consumer, w wire) consumer.Forgetter {
 }
 
 // Forget implements [consumer.Forgetter].
-func (f forgetter) Forget(ctx context.Context, ids []growth.Forget, by growth.Fence) (n int, err error) {
+func (f forgetter) Forget(ctx context.Context, ids []string) (n int, err error) {
 	known := make([]bool, len(ids))
 	if f.rows != nil {
-		if err := f.rows.Forget(ctx, ids, by, known); err != nil {
+		if err := f.rows.Forget(ctx, ids, known); err != nil {
 			return 0, err
 		}
 	}
 	if f.features != nil {
-		names := make([]string, len(ids))
-		for i := range ids {
-			names[i] = ids[i].ID
-		}
-		if err := f.features.Remove(ctx, names, known); err != nil {
+		if err := f.features.Remove(ctx, ids, known); err != nil {
 			return 0, err
 		}
 	}

@@ -202,7 +202,7 @@ func choice(cfg config.Consumer, more ...string) (serving.Options, error) {
 			Representation: cfg.Output.Representation, Coverage: cfg.Output.Coverage, Explain: cfg.Output.Explain > 0,
 			Capabilities: append(more, capabilities(cfg)...),
 			Growth: serving.GrowthOptions{On: cfg.Attach.Arrivals == config.On, TTL: cfg.Attach.TTL, MaxRows: cfg.Attach.MaxRows,
-				MaxBytes: int64(cfg.Attach.MaxBytes), Replicas: cfg.Attach.Replicas, Degrade: cfg.Redis.Outage == config.Degrade}},
+				MaxBytes: int64(cfg.Attach.MaxBytes), Degrade: cfg.Redis.Outage == config.Degrade}},
 		err
 }
 

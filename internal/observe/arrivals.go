@@ -13,20 +13,17 @@ func arrivalsCollector(stats func() (arrivals.Stats, bool)) prometheus.Collector
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_arrival_rows"+name, help, nil, nil)
 	}
-	rows := desc("", "Rows of M of arrivals of the version that is served, by all consumers, as of the last micro-batch.")
+	rows := desc("", "Rows of M of arrivals of the version that is served, by all consumers, until they would expire.")
 	written := desc("_written_total", "Rows of arrivals that this process wrote.")
 	refused := desc("_refused_total",
 		"Rows of arrivals that were not written, because of attach.max_rows or attach.max_bytes.")
 	found := desc("_found_total", "Neighbours' ids that were not in the original graph and had a row.")
 	bytes := desc("_bytes", "Approximate memory of these rows in Redis, as attach.max_bytes counts it.")
-	damaged := desc("_damaged_total", "Stored rows and notes of arrivals that could not be decoded.")
+	damaged := desc("_damaged_total", "Stored rows of arrivals that could not be decoded.")
 	lost := desc("_lost_total",
 		"Rows of arrivals that were given up because Redis did not take them: redis.outage is degrade, or the version is "+
 			"gone.")
-	unnoted := desc("_unnoted_total",
-		"Notes of arrivals that were given up because Redis did not take them (redis.outage: degrade); these predictions "+
-			"are marked as degraded.")
-	return collectorFunc{[]*prometheus.Desc{rows, bytes, written, refused, found, damaged, lost, unnoted},
+	return collectorFunc{[]*prometheus.Desc{rows, bytes, written, refused, found, damaged, lost},
 		func(ch chan<- prometheus.Metric) {
 			s, ok := stats()
 			if !ok {
@@ -39,7 +36,6 @@ func arrivalsCollector(stats func() (arrivals.Stats, bool)) prometheus.Collector
 			ch <- prometheus.MustNewConstMetric(bytes, prometheus.GaugeValue, float64(s.Bytes))
 			ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(s.Damaged))
 			ch <- prometheus.MustNewConstMetric(lost, prometheus.CounterValue, float64(s.Lost))
-			ch <- prometheus.MustNewConstMetric(unnoted, prometheus.CounterValue, float64(s.Unnoted))
 		}}
 }
 

@@ -18,20 +18,20 @@
 //	rivulet_predictions_total{class}                     predictions published
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold
 //	rivulet_degraded_predictions_total                   predictions that lack rows of M because Redis was down, or had
-//	                                                     lost or damaged them, or a note could not be written
+//	                                                     lost or damaged them
 //	rivulet_dead_letters_total{reason,version}           records set aside, by event's reasons and the version that
 //	                                                     answered
 //	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large,
 //	                                                     invalid_record, invalid_timestamp; the log names their places
-//	rivulet_forgotten_ids_total{outcome}                 records that asked to forget an id (input.forget): removed,
+//	rivulet_forgotten_ids_total{outcome}                 ids that records asked to forget (input.forget): removed,
 //	                                                     unknown (nothing was stored)
 //	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete,
 //	                                                     tombstone, other
 //	rivulet_batch_records                                records of a micro-batch (histogram)
 //	rivulet_stage_seconds{stage}                         a micro-batch in decode, lookup, attach, infer, encode, wait,
 //	                                                     publish, commit, in features where some are looked up by id,
-//	                                                     and where arrivals get rows in note and keep, and in solve
-//	                                                     beside wait and publish
+//	                                                     and where arrivals get rows in keep, and in solve beside wait
+//	                                                     and publish
 //	rivulet_end_to_end_seconds                           from a record's timestamp until the brokers acknowledged its
 //	                                                     prediction, or under exactly_once its transaction's end
 //	rivulet_neighbours_total{kind}                       neighbours of arrivals: known, arrival, in_batch, unknown
@@ -54,10 +54,8 @@
 //	rivulet_evicted_buckets_total                        buckets of M that were asked for and that Redis had lost
 //	rivulet_arrival_rows, rivulet_arrival_rows_bytes     rows of M that arrivals were given, by all consumers
 //	rivulet_arrival_rows_written_total, rivulet_arrival_rows_refused_total, rivulet_arrival_rows_found_total
-//	rivulet_arrival_rows_lost_total, rivulet_arrival_rows_unnoted_total
-//	                                                     rows and notes that were given up because Redis did not take
-//	                                                     them
-//	rivulet_arrival_rows_damaged_total                   stored rows and notes that could not be decoded
+//	rivulet_arrival_rows_lost_total                      rows that were given up because Redis did not take them
+//	rivulet_arrival_rows_damaged_total                   stored rows that could not be decoded
 //	rivulet_arrival_solves_total, rivulet_arrival_residual_total
 //	                                                     rows solved, and the sum of the shares of messages that they
 //	                                                     leave out

@@ -47,10 +47,10 @@ type metrics struct {
 	stages                 [len(stageNames)]prometheus.Observer
 }
 
-// stageNames are the values of the label stage. Features is observed of batches that look some up, the last three of
+// stageNames are the values of the label stage. Features is observed of batches that look some up, the last two of
 // batches that solve rows.
 var stageNames = [...]string{"decode", "lookup", "attach", "infer", "encode", "wait", "publish", "commit", "features",
-	"note", "solve", "keep"}
+	"solve", "keep"}
 
 // newRegistry returns a registry with the metrics of this process: of its build, of Go and of the system.
 func newRegistry() *prometheus.Registry {
@@ -114,8 +114,7 @@ func newMetrics(opts Options, health *health) *metrics {
 		abstained: counter("abstained_predictions_total",
 			"Predictions whose probability was below the abstention threshold."),
 		degraded: counter("degraded_predictions_total",
-			"Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them, "+
-				"or a note that could not be written."),
+			"Predictions that lack rows of M which could not be read, because Redis was down, or had lost or damaged them."),
 		predictions: predictions,
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
@@ -127,7 +126,7 @@ func newMetrics(opts Options, health *health) *metrics {
 		drops: counters("dropped_records_total", "Records that no topic takes in any form, by the brokers' reason.",
 			"reason"),
 		forgotten: counters("forgotten_ids_total",
-			"Records that asked to forget an id, by whether something was stored of it: removed or unknown.", "outcome"),
+			"Ids that records asked to forget, by whether something was stored of them: removed or unknown.", "outcome"),
 		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",
 			"kind"),
 		retries: counters("retries_total", "Repeated attempts, by stage.", "stage"),
@@ -210,14 +209,14 @@ func (m *metrics) batch(s consumer.BatchStats) {
 		m.skipped.WithLabelValues(string(kind)).Inc()
 	}
 	took := [...]time.Duration{s.Decode, s.Lookup, s.Attach, s.Infer, s.Encode, s.Wait, s.Publish, s.Commit,
-		s.Features, s.Note, s.Solve, s.Keep}
+		s.Features, s.Solve, s.Keep}
 	for k, d := range took {
 		switch stageNames[k] {
 		case "features":
 			if s.Fetched == 0 {
 				continue
 			}
-		case "note", "solve", "keep":
+		case "solve", "keep":
 			if s.Solve == 0 {
 				continue
 			}

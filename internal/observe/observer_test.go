@@ -42,7 +42,7 @@ func newTestObserver() (*Observer, *fakeClock) {
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
 		Losses:  func() mapping.LossStats { return mapping.LossStats{DamagedRows: 6, EvictedBuckets: 7} },
 		Arrivals: func() (arrivals.Stats, bool) {
-			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5, Unnoted: 6},
+			return arrivals.Stats{Rows: 30, Bytes: 4000, Written: 20, Refused: 1, Found: 8, Damaged: 4, Lost: 5},
 				true
 		},
 		Clock:     clock,
@@ -63,7 +63,7 @@ func aBatch() consumer.BatchStats {
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond,
 		Commit: 9 * time.Millisecond,
-		Solved: 3, Residual: 0.5, Note: 2 * time.Millisecond, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
+		Solved: 3, Residual: 0.5, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
 		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []measure.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
@@ -197,14 +197,14 @@ rivulet_abstained_predictions_total 1
 		`that their rows do not reproduce.
 # TYPE rivulet_arrival_residual_total counter
 rivulet_arrival_residual_total 0.5
-# HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, as of the last ` +
-		`micro-batch.
+# HELP rivulet_arrival_rows Rows of M of arrivals of the version that is served, by all consumers, until they would ` +
+		`expire.
 # TYPE rivulet_arrival_rows gauge
 rivulet_arrival_rows 30
 # HELP rivulet_arrival_rows_bytes Approximate memory of these rows in Redis, as attach.max_bytes counts it.
 # TYPE rivulet_arrival_rows_bytes gauge
 rivulet_arrival_rows_bytes 4000
-# HELP rivulet_arrival_rows_damaged_total Stored rows and notes of arrivals that could not be decoded.
+# HELP rivulet_arrival_rows_damaged_total Stored rows of arrivals that could not be decoded.
 # TYPE rivulet_arrival_rows_damaged_total counter
 rivulet_arrival_rows_damaged_total 4
 # HELP rivulet_arrival_rows_found_total Neighbours' ids that were not in the original graph and had a row.
@@ -218,10 +218,6 @@ rivulet_arrival_rows_lost_total 5
 		`attach.max_bytes.
 # TYPE rivulet_arrival_rows_refused_total counter
 rivulet_arrival_rows_refused_total 1
-# HELP rivulet_arrival_rows_unnoted_total Notes of arrivals that were given up because Redis did not take them ` +
-		`(redis.outage: degrade); these predictions are marked as degraded.
-# TYPE rivulet_arrival_rows_unnoted_total counter
-rivulet_arrival_rows_unnoted_total 6
 # HELP rivulet_arrival_rows_written_total Rows of arrivals that this process wrote.
 # TYPE rivulet_arrival_rows_written_total counter
 rivulet_arrival_rows_written_total 20
@@ -229,7 +225,7 @@ rivulet_arrival_rows_written_total 20
 # TYPE rivulet_arrival_solves_total counter
 rivulet_arrival_solves_total 3
 # HELP rivulet_arrivals_total Records that were read and delivered, as predictions or dead letters, by the ` +
-	`version that answered.
+		`version that answered.
 # TYPE rivulet_arrivals_total counter
 rivulet_arrivals_total{version="v1"} 4
 # HELP rivulet_arrival_bytes_total Bytes of the keys and values of those records.
@@ -277,7 +273,7 @@ rivulet_dead_letters_total{reason="too_large",version="v1"} 0
 rivulet_dead_letters_total{reason="too_many_edges",version="v1"} 0
 rivulet_dead_letters_total{reason="unparsable",version="v1"} 0
 # HELP rivulet_degraded_predictions_total Predictions that lack rows of M which could not be read, because Redis ` +
-		`was down, or had lost or damaged them, or a note that could not be written.
+		`was down, or had lost or damaged them.
 # TYPE rivulet_degraded_predictions_total counter
 rivulet_degraded_predictions_total 1
 # HELP rivulet_dropped_edges_total Entries of edge lists that named the arrival itself or a neighbour twice.
@@ -322,7 +318,7 @@ rivulet_edge_weights_total{reading="unknown_type"} 12
 # HELP rivulet_feature_lookups_total Arrivals whose records brought no features, which were looked up by id.
 # TYPE rivulet_feature_lookups_total counter
 rivulet_feature_lookups_total 2
-# HELP rivulet_forgotten_ids_total Records that asked to forget an id, by whether something was stored of it: ` +
+# HELP rivulet_forgotten_ids_total Ids that records asked to forget, by whether something was stored of them: ` +
 		`removed or unknown.
 # TYPE rivulet_forgotten_ids_total counter
 rivulet_forgotten_ids_total{outcome="removed"} 2
@@ -438,7 +434,6 @@ func TestHistograms(t *testing.T) {
 		"rivulet_stage_seconds features": {1, 0.003},
 		"rivulet_stage_seconds lookup":   {1, 0.002},
 		"rivulet_stage_seconds attach":   {1, 0.003},
-		"rivulet_stage_seconds note":     {1, 0.002},
 		"rivulet_stage_seconds solve":    {1, 0.007},
 		"rivulet_stage_seconds keep":     {1, 0.008},
 		"rivulet_stage_seconds infer":    {1, 0.004},

@@ -86,7 +86,7 @@ func New(o Options) (*Server, error) {
 			l.queue, l.explain = s.explains, true
 		}
 		path := o.Path
-		path.Deliverer, path.ReadOnly, path.Notes = l, true, false
+		path.Deliverer, path.ReadOnly = l, true
 		var err error
 		if l.pipeline, err = consumer.NewPipeline(path); err != nil {
 			return nil, err

@@ -110,7 +110,7 @@ func (t *Tracer) Batch(s consumer.BatchStats) {
 	for _, stage := range []struct {
 		name string
 		took time.Duration
-	}{{"decode", s.Decode}, {"features", s.Features}, {"lookup", s.Lookup}, {"note", s.Note}, {"attach", s.Attach},
+	}{{"decode", s.Decode}, {"features", s.Features}, {"lookup", s.Lookup}, {"attach", s.Attach},
 		{"predict", s.Infer}, {"encode", s.Encode}, {"wait", s.Wait}, {"publish", s.Publish}, {"rows", s.Keep},
 		{"commit", s.Commit}} {
 		if stage.took > 0 {

@@ -2,11 +2,10 @@ package arrivals
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -19,184 +18,222 @@ import (
 	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/test/expect"
+	"rivulet/test/harness"
 )
 
-// worldOfArrivals holds the rows and notes of arrivals of a version.
-type worldOfArrivals struct {
+// world holds the rows of arrivals of one version.
+type world struct {
 	client redis.UniversalClient
 	table  Table
 	log    bytes.Buffer
 }
 
-func newWorldOfArrivals(t *testing.T, client redis.UniversalClient, prefix string) *worldOfArrivals {
+func newWorld(t testing.TB, client redis.UniversalClient, prefix string) *world {
 	t.Helper()
-	tag := "{" + strings.TrimSuffix(prefix, ":") + "}:"
-	w := &worldOfArrivals{client: client,
-		table: Table{Keys: prefix + "arrivals", Synthetic: 30, Marker: tag + "marker", MarkerID: "7:abc",
-			Notes: tag + "notes"}}
-	expect.OK(t, client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID).Err())
+	w := &world{client: client, table: Table{Rows: prefix + "a:", Counts: prefix + "counts", Synthetic: 30,
+		Marker: "{" + strings.TrimSuffix(prefix, ":") + "}:marker", MarkerID: "7:abc"}}
+	w.complete(t)
 	return w
 }
 
-// open opens the rows as one consumer.
-func (w *worldOfArrivals) open(t *testing.T, ttl time.Duration, maxRows int) *Rows {
+// complete writes the version's marker.
+func (w *world) complete(t testing.TB) {
 	t.Helper()
-	return w.openWith(t, Options{TTL: ttl, MaxRows: maxRows})
+	expect.OK(t, w.client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID).Err())
 }
 
-func (w *worldOfArrivals) openWith(t *testing.T, o Options) *Rows {
-	t.Helper()
+// consumer returns the rows as one consumer has them.
+func (w *world) consumer(ttl time.Duration, maxRows int) *Rows {
+	return w.consumerWith(Options{TTL: ttl, MaxRows: maxRows})
+}
+
+func (w *world) consumerWith(o Options) *Rows {
 	o.CacheBytes, o.Log = 1<<16, slog.New(slog.NewTextHandler(&w.log, nil))
-	a, err := Open(t.Context(), w.client, w.table, o)
-	expect.OK(t, err)
-	return a
+	return New(w.client, w.table, o)
 }
 
-// now returns Redis' time.
-func (w *worldOfArrivals) now(t *testing.T) time.Time {
+// forget removes rows and returns which ids had one.
+func (w *world) forget(t testing.TB, ids ...string) (known []bool) {
 	t.Helper()
-	at, err := parseStanding(standing.Run(t.Context(), w.client, []string{w.table.Marker}))
-	expect.OK(t, err)
-	return at.now
+	known = make([]bool, len(ids))
+	expect.OK(t, Forget(t.Context(), w.client, w.table, 0, ids, known))
+	return known
 }
 
-func arrivedAs(id string, record uint64, val float32, attached ...int32) growth.ArrivalRow {
-	return growth.ArrivalRow{ID: id, Record: record, Attached: attached,
-		Row: attach.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
-}
-
-func mustKeep(t *testing.T, a *Rows, arrived ...growth.ArrivalRow) {
+// keys returns the keys of the version's rows.
+func (w *world) keys(t testing.TB) []string {
 	t.Helper()
-	expect.OK(t, a.Keep(t.Context(), arrived, growth.Fence{}))
-}
-
-// find looks up neighbours and arrivals.
-func find(t *testing.T, a *Rows, ids, own []string) ([]attach.Row, []*growth.ArrivalRow) {
-	t.Helper()
-	rows, seen := make([]attach.Row, len(ids)), make([]*growth.ArrivalRow, len(own))
-	if _, err := a.Find(t.Context(), ids, rows, own, seen); err != nil {
-		t.Fatal(err)
-	}
-	return rows, seen
-}
-
-// Each consumer finds what the others wrote, bit for bit; an id keeps its first row, and a second writing changes
-// nothing.
-func TestArrivalsAreFoundByAll(t *testing.T) {
-	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		one, other := w.open(t, time.Hour, 1000), w.open(t, time.Hour, 1000)
-		empty := growth.ArrivalRow{ID: "empty", Record: 3, Row: attach.Row{Known: true, Arrived: true}}
-		p, q := arrivedAs("p", 1, 0.5, 0, 4, 5), arrivedAs("q", 2, 0.25)
-		mustKeep(t, one, p, empty)
-		mustKeep(t, other, q, arrivedAs("p", 9, 0.75))
-		mustKeep(t, one, p)
-		for name, a := range map[string]*Rows{"one": one, "other": other, "third": w.open(t, time.Hour, 1000)} {
-			for range 2 { // from Redis, then from memory
-				rows, seen := find(t, a, []string{"q", "none", "p", "empty"}, []string{"p", "none", "q"})
-				expect.Same(t, []attach.Row{q.Row, {}, p.Row, empty.Row}, rows, "%s finds other rows", name)
-				expect.Same(t, []*growth.ArrivalRow{&p, nil, &q}, seen, "%s finds other arrivals", name)
-			}
-		}
-		if s := other.Stats(); s.Written != 1 || s.Rows != 3 || s.Refused != 0 || s.Found != 6 {
-			t.Errorf("stats %+v, want 1 written of 3 and 6 found", s)
-		}
-	})
-}
-
-// keysOf returns the keys of a pattern, on all nodes.
-func keysOf(t *testing.T, client redis.UniversalClient, pattern string) (keys []string) {
-	t.Helper()
-	scan := func(ctx context.Context, node *redis.Client) error {
-		it := node.Scan(ctx, 0, pattern, 1000).Iterator()
-		for it.Next(ctx) {
-			keys = append(keys, it.Val())
-		}
-		return it.Err()
-	}
-	var err error
-	if cluster, ok := client.(*redis.ClusterClient); ok {
-		for _, master := range mastersOf(t, cluster) {
-			err = errors.Join(err, scan(t.Context(), master))
-		}
-	} else {
-		err = scan(t.Context(), client.(*redis.Client))
-	}
+	keys, err := harness.Keys(t.Context(), w.client, w.table.Rows+"*")
 	expect.OK(t, err)
 	return keys
 }
 
-func mastersOf(t *testing.T, cluster *redis.ClusterClient) (masters []*redis.Client) {
-	t.Helper()
-	found := make(chan *redis.Client, 100)
-	err := cluster.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error {
-		found <- node
-		return nil
-	})
-	close(found)
-	expect.OK(t, err)
-	for node := range found {
-		masters = append(masters, node)
-	}
-	return masters
+// row returns a row that differs by its value.
+func row(id string, val float32) growth.ArrivalRow {
+	return growth.ArrivalRow{ID: id,
+		Row: attach.Row{Known: true, Arrived: true, Cols: []int32{1, 29}, Vals: []float32{val, 2}}}
 }
 
-// At the bound no row more is written, by any consumer, and one line says so.
-func TestArrivalsAreBounded(t *testing.T) {
+func rowsOf(ids ...string) (out []growth.ArrivalRow) {
+	for _, id := range ids {
+		out = append(out, row(id, 0.5))
+	}
+	return out
+}
+
+func numbered(prefix string, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, fmt.Sprint(prefix, i))
+	}
+	return ids
+}
+
+func keep(t testing.TB, a *Rows, arrived ...growth.ArrivalRow) {
+	t.Helper()
+	expect.OK(t, a.Keep(t.Context(), arrived))
+}
+
+func find(t testing.TB, a *Rows, ids ...string) []attach.Row {
+	t.Helper()
+	rows := make([]attach.Row, len(ids))
+	expect.OK(t, a.Rows(t.Context(), ids, rows))
+	return rows
+}
+
+// known returns how many of the ids have a row.
+func known(t testing.TB, a *Rows, ids ...string) (n int) {
+	t.Helper()
+	for _, r := range find(t, a, ids...) {
+		if r.Known {
+			n++
+		}
+	}
+	return n
+}
+
+// Each consumer finds what the others wrote, bit for bit, from Redis and then from memory. The last row of an id counts.
+func TestRowsAreFoundByAll(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a, other := w.open(t, time.Hour, 5), w.open(t, time.Hour, 5)
-		batch := func(names ...string) (out []growth.ArrivalRow) {
-			for _, name := range names {
-				out = append(out, arrivedAs(name, 1, 0.5))
-			}
-			return out
-		}
-		mustKeep(t, a, batch("p0", "p1", "p2", "p3")...)
-		find(t, other, nil, []string{"p4"}) // as before each batch, which brings the count
-		mustKeep(t, other, batch("p4", "p5")...)
-		for range 3 {
-			mustKeep(t, other, batch("p6", "p7")...)
-		}
-		_, seen := find(t, a, nil, []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"})
-		there := 0
-		for _, s := range seen {
-			if s != nil {
-				there++
+		w := newWorld(t, client, prefix)
+		one, other := w.consumer(time.Hour, 1000), w.consumer(time.Hour, 1000)
+		empty := growth.ArrivalRow{ID: "empty", Row: attach.Row{Known: true, Arrived: true}}
+		odd := row("{p} *?[x]\x00\xff", 3)
+		keep(t, one, row("p", 0.5), empty, odd)
+		keep(t, other, row("q", 0.25), row("p", 0.75))
+		want := []attach.Row{row("q", 0.25).Row, {}, row("p", 0.75).Row, empty.Row, odd.Row}
+		for name, a := range map[string]*Rows{"writer": other, "reader": w.consumer(time.Hour, 1000)} {
+			for range 2 {
+				expect.Same(t, want, find(t, a, "q", "none", "p", "empty", odd.ID), "%s finds other rows", name)
 			}
 		}
-		if s := other.Stats(); there != 5 || s.Rows != 5 || s.Refused != 7 {
-			t.Errorf("%d rows are there, stats %+v, want 5 and 7 refused", there, s)
+		if s := other.Stats(); s.Written != 2 || s.Rows != 5 || s.Refused != 0 || s.Found != 8 || s.Bytes < 5*rowOverhead {
+			t.Errorf("stats %+v, want 2 written of 5 and 8 found", s)
 		}
-		if n := strings.Count(w.log.String(), "level=WARN"); n != 1 {
-			t.Errorf("%d warnings, want one:\n%s", n, w.log.String())
-		}
-		client.Unlink(t.Context(), w.table.count(other.epoch.Load())) // as when all have expired
-		client.Unlink(t.Context(), w.table.bytes(other.epoch.Load()))
-		find(t, other, nil, []string{"p9"})
-		mustKeep(t, other, batch("p9")...)
-		if !strings.Contains(w.log.String(), "arrivals get rows again") || other.Stats().Rows != 1 {
-			t.Errorf("stats %+v after the rows expired; log:\n%s", other.Stats(), w.log.String())
+		if ttl := client.PTTL(t.Context(), w.table.Rows+"p").Val(); ttl <= 59*time.Minute || ttl > time.Hour {
+			t.Errorf("a row expires in %s, want 1h", ttl)
 		}
 	})
+}
+
+// Many rows take several round trips.
+func TestManyRows(t *testing.T) {
+	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
+		w := newWorld(t, client, prefix)
+		ids := numbered("many-", idsPerPipeline+100)
+		keep(t, w.consumer(time.Hour, 10_000), rowsOf(ids...)...)
+		if n := known(t, w.consumer(time.Hour, 10_000), ids...); n != len(ids) {
+			t.Errorf("%d of %d rows are found", n, len(ids))
+		}
+		for k, was := range w.forget(t, append(ids, "nobody")...) {
+			if was != (k < len(ids)) {
+				t.Fatalf("id %d was known: %t", k, was)
+			}
+		}
+		if left := w.keys(t); len(left) > 0 {
+			t.Errorf("%d rows are left", len(left))
+		}
+	})
+}
+
+// At the bound no row more is written, by any consumer, and one line says so. Rows expire, and arrivals get rows again.
+func TestRowsStopAndBeginAgain(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) {
+		server := miniredis.RunT(t)
+		now := time.Now()
+		stopAndBeginAgain(t, connect(t, "redis://"+server.Addr()), "t:", time.Hour, func(d time.Duration) {
+			now = now.Add(d)
+			server.SetTime(now)
+			server.FastForward(d)
+		})
+	})
+	for name, place := range map[string]func(t *testing.T) harness.RedisPlace{
+		"real":    func(t *testing.T) harness.RedisPlace { return harness.RealRedis(t) },
+		"cluster": func(t *testing.T) harness.RedisPlace { return harness.SharedCluster(t).Place(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, prefix := connectAt(t, place(t))
+			stopAndBeginAgain(t, client, prefix, 2*time.Second, time.Sleep)
+		})
+	}
+}
+
+func stopAndBeginAgain(t *testing.T, client redis.UniversalClient, prefix string, ttl time.Duration,
+	wait func(time.Duration)) {
+	t.Helper()
+	w := newWorld(t, client, prefix)
+	a, other := w.consumer(ttl, 5), w.consumer(ttl, 5)
+	keep(t, a, rowsOf("p0", "p1", "p2")...)
+	wait(ttl / 2)
+	keep(t, other, rowsOf("p3", "p4", "p5")...)
+	keep(t, a, rowsOf("p6", "p7")...)
+	w.forget(t, "p3") // and yet it counts on
+	keep(t, a, rowsOf("p3")...)
+	if n := known(t, a, numbered("p", 8)...); n != 4 {
+		t.Errorf("%d rows are found, want p0 to p2 and p4", n)
+	}
+	if s := a.Stats(); s.Rows != 5 || s.Refused != 3 || other.Stats().Refused != 1 {
+		t.Errorf("stats %+v and %+v, want 5 rows, 3 and 1 refused", s, other.Stats())
+	}
+	if n := strings.Count(w.log.String(), "level=WARN"); n != 2 { // each consumer says so
+		t.Errorf("%d warnings, want one of each:\n%s", n, w.log.String())
+	}
+	wait(ttl/2 + ttl/slicesPerTTL + 10*time.Millisecond) // the first three have expired, the others have not
+	keep(t, a, rowsOf("p8", "p9")...)
+	keep(t, a, rowsOf("p10", "p11")...)
+	if n := known(t, a, numbered("p", 12)...); n != 4 || len(w.keys(t)) != 4 {
+		t.Errorf("%d rows are found, %d are there, want p4 and p8 to p10", n, len(w.keys(t)))
+	}
+	if s := a.Stats(); s.Rows != 5 || !strings.Contains(w.log.String(), "arrivals get rows again") {
+		t.Errorf("stats %+v after rows expired; log:\n%s", s, w.log.String())
+	}
+	wait(2 * ttl)
+	find(t, a) // as the lookup before, which brings the time
+	if n := known(t, a, numbered("p", 12)...); n != 0 || len(w.keys(t)) != 0 {
+		t.Errorf("%d rows are found and %d are there after all have expired", n, len(w.keys(t)))
+	}
+	if n := client.Exists(t.Context(), w.table.Counts).Val(); n != 0 {
+		t.Error("their counts are left")
+	}
+	keep(t, other, rowsOf(numbered("q", 9)...)...)
+	if n := known(t, a, numbered("q", 9)...); n != 5 || other.Stats().Rows != 5 {
+		t.Errorf("%d rows are found, stats %+v, want 5", n, other.Stats())
+	}
 }
 
 // Rows are bounded in bytes as well: long ids use the room up as many rows do.
-func TestArrivalsAreBoundedInBytes(t *testing.T) {
+func TestRowsAreBoundedInBytes(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
+		w := newWorld(t, client, prefix)
 		const most = 10_000
-		a := w.openWith(t, Options{TTL: time.Hour, MaxRows: 1000, MaxBytes: most})
+		a := w.consumerWith(Options{TTL: time.Hour, MaxRows: 1000, MaxBytes: most})
 		size := 0
 		for i := range 20 {
-			arrived := arrivedAs(strings.Repeat("long", 250)+fmt.Sprint(i), 1, 0.5)
-			size = len(arrived.ID) + len(AppendArrived(nil, &arrived)) + sealBytes + rowOverhead
-			find(t, a, nil, []string{arrived.ID})
-			mustKeep(t, a, arrived)
+			r := row(strings.Repeat("long", 250)+fmt.Sprint(i), 0.5)
+			size = len(w.table.Rows) + len(r.ID) + len(AppendRow(nil, time.Now().UnixMilli(), r.Row)) + rowOverhead
+			keep(t, a, r)
 		}
-		find(t, a, nil, []string{"any"})
 		if s, want := a.Stats(), int64(most/size); s.Rows != want || s.Bytes > most || s.Bytes < want*int64(size-1) ||
-			s.Refused != uint64(20-want) {
+			s.Refused != uint64(20-want) || len(w.keys(t)) != int(want) {
 			t.Errorf("rows of %d bytes: stats %+v, want %d rows", size, s, want)
 		}
 		if !strings.Contains(w.log.String(), "max_bytes=10000") {
@@ -205,150 +242,134 @@ func TestArrivalsAreBoundedInBytes(t *testing.T) {
 	})
 }
 
-// On one server the bounds hold also where consumers, who have all seen that there is room, write at the same time.
-func TestBoundsHoldForConsumersTogether(t *testing.T) {
-	client, prefix := connectTo(t, mapping.RedisOptions{URL: "redis://" + miniredis.RunT(t).Addr()}), "t:"
-	w := newWorldOfArrivals(t, client, prefix)
-	var all []*Rows
-	for range 8 {
-		a := w.open(t, time.Hour, 10)
-		find(t, a, nil, []string{"nobody"})
-		all = append(all, a)
+// Consumers need not agree on a TTL: each row counts until it expires by the setting of its writer.
+func TestConsumersWithOtherTTLs(t *testing.T) {
+	server := miniredis.RunT(t)
+	now := time.Now()
+	w := newWorld(t, connect(t, "redis://"+server.Addr()), "t:")
+	short, long := w.consumer(time.Minute, 10), w.consumer(time.Hour, 10)
+	keep(t, short, rowsOf("s0", "s1")...)
+	keep(t, long, rowsOf("l0", "l1", "l2")...)
+	keep(t, short, rowsOf("s2")...)
+	if n := known(t, short, "s0", "s1", "s2", "l0", "l1", "l2"); n != 6 {
+		t.Fatalf("%d rows are found, want 6", n)
 	}
-	for k, a := range all {
-		var batch []growth.ArrivalRow
-		for i := range 7 {
-			batch = append(batch, arrivedAs(fmt.Sprint(k, "-", i), 1, 1))
-		}
-		mustKeep(t, a, batch...)
-	}
-	find(t, all[0], nil, []string{"nobody"})
-	if s := all[0].Stats(); s.Rows != 10 {
-		t.Errorf("%d rows, want 10", s.Rows)
+	server.SetTime(now.Add(2 * time.Minute))
+	server.FastForward(2 * time.Minute)
+	keep(t, short, rowsOf("s3")...)
+	if n := known(t, short, "s0", "s1", "s2", "s3", "l0", "l1", "l2"); n != 4 || short.Stats().Rows != 4 {
+		t.Errorf("%d rows are found, stats %+v, want s3 and three of an hour", n, short.Stats())
 	}
 }
 
-// The first consumer of a version says how long its rows live; another one follows and says so.
-func TestArrivalsAgree(t *testing.T) {
-	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		first := w.open(t, time.Hour, 5000)
-		second := w.open(t, 2*time.Hour, 90_000)
-		if second.ttl != time.Hour || second.buckets != first.buckets {
-			t.Errorf("the second has TTL %s and %d buckets, the first %s and %d", second.ttl, second.buckets, first.ttl,
-				first.buckets)
-		}
-		if !strings.Contains(w.log.String(), "configured=2h0m0s") {
-			t.Errorf("no word of it:\n%s", w.log.String())
-		}
-		for field, value := range map[string]string{fieldTTL: "-1", fieldBuckets: "0"} {
-			w.table.Keys = prefix + "damaged-" + field
-			client.HSet(t.Context(), w.table.Keys, fieldTTL, 1, fieldBuckets, 1, field, value)
-			_, err := Open(t.Context(), client, w.table, Options{TTL: 1, MaxRows: 1})
-			if !errors.Is(err, mapping.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%s is %q", field, value)) {
-				t.Errorf("%s %s: %v", field, value, err)
+// A row in memory is dropped when it expires by Redis' clock, whatever this machine's says.
+func TestRowsInMemoryExpire(t *testing.T) {
+	server := miniredis.RunT(t)
+	now := time.Now().Add(-100 * time.Hour)
+	server.SetTime(now)
+	client := connect(t, "redis://"+server.Addr())
+	w := newWorld(t, client, "t:")
+	writer, reader := w.consumer(time.Minute, 10), w.consumer(time.Minute, 10)
+	keep(t, writer, row("p", 1))
+	server.SetTime(now.Add(30 * time.Second))
+	find(t, reader, "p")
+	expect.OK(t, client.Del(t.Context(), w.table.Rows+"p").Err()) // so what is found is in memory
+	for _, c := range []struct {
+		after time.Duration
+		known int
+	}{{40 * time.Second, 1}, {59 * time.Second, 1}, {61 * time.Second, 0}} {
+		server.SetTime(now.Add(c.after))
+		for name, a := range map[string]*Rows{"writer": writer, "reader": reader} {
+			find(t, a) // as the lookup before, which brings the time
+			if n := known(t, a, "p"); n != c.known {
+				t.Errorf("%s has %d rows after %s, want %d", name, n, c.after, c.known)
 			}
 		}
-	})
+	}
 }
 
-func TestArrivalsOfAVersionThatVanished(t *testing.T) {
+func TestRowsOfAVersionThatVanished(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a := w.open(t, time.Hour, 1000)
-		for i := range 200 {
-			mustKeep(t, a, arrivedAs(fmt.Sprint("p", i), 1, 0.5))
-		}
-		expect.OK(t, a.Note(t.Context(), []growth.Note{{Place: "g:t:0"}, {Place: "g:t:1"}}))
-		client.HSet(t.Context(), w.table.Keys, "later", "field")
+		w, other := newWorld(t, client, prefix), newWorld(t, client, prefix+"other:")
+		a := w.consumer(time.Hour, 10_000)
+		keep(t, a, rowsOf(numbered("p", 3000)...)...)
+		keep(t, other.consumer(time.Hour, 10), rowsOf("p1")...)
 		client.Del(t.Context(), w.table.Marker)
-		_, err := a.Find(t.Context(), []string{"p1"}, make([]attach.Row, 1), nil, nil)
-		if !errors.Is(err, mapping.ErrVanished) {
+		if err := a.Rows(t.Context(), []string{"p1"}, make([]attach.Row, 1)); !errors.Is(err, mapping.ErrVanished) {
 			t.Errorf("finding: %v, want %v", err, mapping.ErrVanished)
 		}
 		for range 2 {
 			expect.OK(t, Delete(t.Context(), client, w.table))
 		}
-		if left := keysOf(t, client, w.table.Keys+"*"); len(left) > 0 {
-			t.Errorf("%d keys are left: %s", len(left), left[:1])
+		if n := client.Exists(t.Context(), w.table.Counts).Val(); len(w.keys(t)) > 0 || n != 0 || len(other.keys(t)) != 1 {
+			t.Errorf("%d rows and %d counts are left, and %d of another version", len(w.keys(t)), n, len(other.keys(t)))
 		}
-		// A consumer that was stopped for long comes too late: rows for a version that is gone are not written, or are
-		// removed again.
-		late := a.Keep(t.Context(), []growth.ArrivalRow{arrivedAs("late", 1, 1)}, growth.Fence{})
-		noted := a.Note(t.Context(), []growth.Note{{Place: "g:t:0", Offset: 1}, {Place: "g:t:2"}})
-		left := append(keysOf(t, client, w.table.Keys+"*"), keysOf(t, client, w.table.Notes+":g:t:2")...)
-		if !errors.Is(late, mapping.ErrVanished) || !errors.Is(noted, mapping.ErrVanished) || len(left) > 0 {
-			t.Errorf("rows: %v; a note: %v; keys left: %v", late, noted, left)
+		// A consumer that was stopped for long comes too late: its rows are removed again.
+		if err := a.Keep(t.Context(), rowsOf("late")); !errors.Is(err, mapping.ErrVanished) || len(w.keys(t)) > 0 {
+			t.Errorf("writing: %v, and %v are left", err, w.keys(t))
 		}
-		// An arrival that was in flight when the version went has its note if the version comes back.
-		client.HSet(t.Context(), w.table.Marker, mapping.MarkerField, w.table.MarkerID)
-		again := []growth.Note{{Place: "g:t:0"}, {Place: "g:t:0", Offset: 1}, {Place: "g:t:1"}}
-		if err := w.open(t, time.Hour, 1000).Note(t.Context(), again); err != nil || !again[0].Earlier || again[1].Earlier ||
-			!again[2].Earlier {
-			t.Errorf("notes of a version that came back: %+v, %v", again, err)
+		w.forget(t, "late") // which makes no marker
+		if n := client.Exists(t.Context(), w.table.Marker).Val(); n != 0 {
+			t.Error("there is a marker again")
+		}
+		w.table.MarkerID = "8:abc" // published again
+		w.complete(t)
+		if err := a.Keep(t.Context(), rowsOf("late")); !errors.Is(err, mapping.ErrVanished) || len(w.keys(t)) > 0 {
+			t.Errorf("writing under another publication: %v, and %v are left", err, w.keys(t))
 		}
 	})
 }
 
-// A damaged row or note is no outage: what needs it is degraded.
-func TestArrivalsDamaged(t *testing.T) {
+// A damaged row is no outage: what needs it is degraded.
+func TestDamagedRows(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
-		w := newWorldOfArrivals(t, client, prefix)
-		a := w.open(t, time.Hour, 10)
-		mustKeep(t, a, arrivedAs("q", 1, 0.5))
-		client.HSet(t.Context(), w.table.bucket(bucketOf("p", a.buckets), a.epoch.Load()), "p", "short")
-		rows, seen := find(t, a, []string{"p", "q"}, []string{"p"})
-		if !rows[0].Unread || !rows[1].Known || !seen[0].Row.Unread || a.Stats().Damaged != 2 {
-			t.Errorf("rows %+v, seen %+v, stats %+v", rows, seen[0].Row, a.Stats())
+		w := newWorld(t, client, prefix)
+		a := w.consumer(time.Hour, 10)
+		keep(t, a, row("q", 0.5))
+		client.Set(t.Context(), w.table.Rows+"p", "short", time.Hour)
+		if rows := find(t, a, "p", "q"); !rows[0].Unread || !rows[1].Known || a.Stats().Damaged != 1 {
+			t.Errorf("rows %+v, stats %+v", rows, a.Stats())
 		}
-		client.HSet(t.Context(), w.table.notes("g:t:0"), "5", "\x01\x00\x00\x00\x00\x00\x00\x00\x09")
-		notes := []growth.Note{{Place: "g:t:0", Offset: 5, Record: 1}, {Place: "g:t:0", Offset: 6, Record: 1}}
-		if err := a.Note(t.Context(), notes); err != nil || !notes[0].Lost || notes[1].Lost {
-			t.Errorf("notes %+v, %v", notes, err)
+		if !strings.Contains(w.log.String(), "id=p error=") {
+			t.Errorf("no word of it:\n%s", w.log.String())
 		}
-		for _, want := range []string{"id=p error=\"1 bytes have the checksum ",
-			"place=g:t:0 offset=5 error=\"5 bytes have the checksum "} {
-			if !strings.Contains(w.log.String(), want) {
-				t.Errorf("no %s in the log:\n%s", want, w.log.String())
-			}
-		}
-		client.Set(t.Context(), w.table.count(a.epoch.Load()), "many", 0)
-		if _, err := a.Find(t.Context(), []string{"q"}, make([]attach.Row, 1), []string{"q"},
-			make([]*growth.ArrivalRow, 1)); !errors.Is(err, mapping.ErrDamaged) {
+		client.HSet(t.Context(), w.table.Marker, ForgottenField, "many")
+		if err := a.Rows(t.Context(), []string{"q"}, make([]attach.Row, 1)); !errors.Is(err, mapping.ErrDamaged) {
 			t.Errorf("a count that is none is taken: %v", err)
 		}
+		client.HDel(t.Context(), w.table.Marker, ForgottenField)
+		client.HSet(t.Context(), w.table.Counts, "nonsense", "x", "12b", "y") // of slices that are past
+		keep(t, a, row("p", 1))
+		if s := a.Stats(); s.Rows != 2 || len(client.HKeys(t.Context(), w.table.Counts).Val()) > 4 {
+			t.Errorf("stats %+v, counts %v", s, client.HGetAll(t.Context(), w.table.Counts).Val())
+		}
 	})
 }
 
-// An arrival has one encoding, and other bytes are refused.
-func TestArrivedCodec(t *testing.T) {
+// A row has one encoding, and other bytes are refused.
+func TestRowCodec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		places := rapid.SliceOfNDistinct(rapid.Int32Range(0, 1<<31-1), 0, 6, rapid.ID).Draw(t, "places")
-		slices.Sort(places)
-		want := arrivedAs("", rapid.Uint64().Draw(t, "record"), rapid.Float32Range(0, 9).Draw(t, "value"))
-		if len(places) > 0 {
-			want.Attached = places
-		}
-		data := AppendArrived([]byte("x"), &want)[1:]
-		got, err := DecodeArrived(data, 30)
+		want := row("", rapid.Float32Range(0, 9).Draw(t, "value")).Row
+		expires := rapid.Int64Range(0, math.MaxInt64).Draw(t, "expires")
+		data := AppendRow([]byte("x"), expires, want)[1:]
+		got, at, err := DecodeRow(data, 30)
 		expect.OK(t, err)
-		expect.Same(t, &want, got, "decoded")
+		expect.Same(t, want, got, "decoded")
+		expect.Same(t, expires, at, "when it expires")
 		cut := rapid.IntRange(0, len(data)-1).Draw(t, "cut")
-		if a, err := DecodeArrived(data[:cut], 30); err == nil {
+		if a, _, err := DecodeRow(data[:cut], 30); err == nil {
 			t.Fatalf("%d of %d bytes are taken as %+v", cut, len(data), a)
 		}
 	})
 }
 
-func FuzzDecodeArrived(f *testing.F) {
-	a := arrivedAs("", 7, 0.5, 0, 3, 200)
-	f.Add(AppendArrived(nil, &a), 30)
-	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, 4)
-	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0}, 4) // a place past 2³¹-1
+func FuzzDecodeRow(f *testing.F) {
+	f.Add(AppendRow(nil, 1_800_000_000_000, row("", 0.5).Row), 30)
+	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 0x0f}, 4)
 	f.Fuzz(func(t *testing.T, data []byte, synthetic int) {
-		a, err := DecodeArrived(data, synthetic)
-		if err == nil && !bytes.Equal(AppendArrived(nil, a), data) {
-			t.Fatalf("%x is read as %+v, which is written otherwise", data, a)
+		r, expires, err := DecodeRow(data, synthetic)
+		if err == nil && !bytes.Equal(AppendRow(nil, expires, r), data) {
+			t.Fatalf("%x is read as %+v, which is written otherwise", data, r)
 		}
 	})
 }

@@ -7,102 +7,80 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/infer/attach"
-	"rivulet/infer/growth"
 	"rivulet/mapping"
 	"rivulet/mapping/rowcache"
 )
 
-// Find fills rows[i] for each id ids[i], not in T, that belongs to an arrival with a row. own are the ids of the
-// arrivals that are about to be predicted; seen[i] is the stored arrival with the id own[i], nil if there is none.
-// len(rows) == len(ids), len(seen) == len(own). A row that cannot be decoded is Unread. It returns
-// [mapping.ErrVanished] as [mapping.Redis.Rows] does.
+// idsPerPipeline bounds the ids of arrivals of one round trip: some 200 KiB each way where ids are short.
+const idsPerPipeline = 4096
+
+// Rows implements [mapping.Lookup] for ids that are not in T: rows[i] is known if ids[i] belongs to an arrival with a
+// row. A row that cannot be decoded is Unread. It returns [mapping.ErrVanished] if the version is gone.
 //
-// Find returns rows of the epochs that live by Redis' time at the moment of the answer: if an epoch has begun since the
-// answer before, it asks again. So it does if rows were forgotten since then, and drops the rows in memory. It returns
-// the later living epoch, for [Rows.Keep].
-func (a *Rows) Find(ctx context.Context, ids []string, rows []attach.Row, own []string,
-	seen []*growth.ArrivalRow) (asOf int64, err error) {
+// If ids were forgotten since the last call, it drops the rows in memory, as it does not know which ones, and asks
+// Redis for all.
+func (a *Rows) Rows(ctx context.Context, ids []string, rows []attach.Row) error {
 	mapping.CheckLengths(ids, rows)
-	if len(own) != len(seen) {
-		panic(fmt.Sprintf("mapping: %d arrivals looked up into %d", len(own), len(seen)))
-	}
 	for {
 		clear(rows)
-		clear(seen)
-		was := moment{a.epoch.Load(), a.forgotten.Load()}
-		now, err := a.find(ctx, was, ids, rows, own, seen)
+		forgotten := a.forgotten.Load()
+		now, err := a.find(ctx, ids, rows, forgotten)
 		if err != nil {
-			return 0, fmt.Errorf("reading rows of %d arrivals: %w", len(ids)+len(own), mapping.Permanent(err))
+			return fmt.Errorf("reading rows of %d arrivals: %w", len(ids), mapping.Permanent(err))
 		}
-		a.epoch.Store(now.epoch)
-		if a.drop(now.forgotten); now == was {
-			return now.epoch, nil
+		if a.drop(now); now == forgotten {
+			return nil
 		}
 	}
 }
 
-// moment is a state of a version's rows in Redis: rows of an epoch, less those that were forgotten.
-type moment struct{ epoch, forgotten int64 }
-
-// find is Find at one moment. It returns the moment of the answer; if that is another one, the results do not count.
-func (a *Rows) find(ctx context.Context, was moment, ids []string, rows []attach.Row, own []string,
-	seen []*growth.ArrivalRow) (now moment, err error) {
-	epochs := living(was.epoch, a.ttl)
-	absent := a.cached(ids, rows, epochs[0])
-	all := make([]string, 0, len(absent)+len(own))
-	for _, i := range absent {
-		all = append(all, ids[i])
-	}
-	all = append(all, own...)
-	if now = was; len(all) == 0 {
-		at, err := a.standing(ctx, growth.Fence{})
-		return moment{epochAt(at.now, a.ttl), at.forgotten}, err
-	}
-	for lo, hi := 0, 0; lo < len(all) && now == was; lo = hi {
-		for size := 0; hi < len(all) && hi-lo < idsPerPipeline && size < mapping.BytesPerPipeline; hi++ {
-			size += len(all[hi]) * len(epochs)
+// find fills rows, with those in memory if no more ids were forgotten than the given number. It returns the number in
+// Redis; if that is another one, the rows do not count.
+func (a *Rows) find(ctx context.Context, ids []string, rows []attach.Row, forgotten int64) (int64, error) {
+	absent := a.cache.Get(ids, rows, time.Now().UnixMilli()+a.ahead.Load()+1)
+	found := len(ids) - len(absent)
+	for first := true; first || len(absent) > 0; first = false {
+		n, size := 0, 0
+		for ; n < len(absent) && n < idsPerPipeline && size < mapping.BytesPerPipeline; n++ {
+			size += len(a.table.Rows) + len(ids[absent[n]])
 		}
-		var got []*growth.ArrivalRow
-		var of []int64
-		if got, of, now, err = a.read(ctx, all[lo:hi], epochs); err != nil {
+		values, now, err := a.read(ctx, ids, absent[:n])
+		if err != nil || now != forgotten {
 			return now, err
 		}
-		if now == was {
-			a.settle(all[lo:hi], got, of, lo, absent, rows, seen, now.forgotten)
-		}
+		found += a.settle(ids, rows, absent[:n], values, forgotten)
+		absent = absent[n:]
 	}
-	return now, nil
+	a.found.Add(uint64(found))
+	return forgotten, nil
 }
 
-// settle sets rows and seen from one round trip, and caches rows with their epochs. got[k] and of[k] are the arrival
-// and the epoch found for ids[lo+k]. ids are the ids of all round trips: first the ids of the absent rows, then those
-// for seen.
-func (a *Rows) settle(ids []string, got []*growth.ArrivalRow, of []int64, lo int, absent []int32, rows []attach.Row,
-	seen []*growth.ArrivalRow, forgotten int64) {
-	var found []rowcache.Row
-	for k, arrived := range got {
-		switch at := lo + k; {
-		case arrived == nil:
-		case at >= len(absent):
-			arrived.ID = ids[k]
-			seen[at-len(absent)] = arrived
-		default:
-			rows[absent[at]] = arrived.Row
-			if arrived.Row.Known {
-				found = append(found, rowcache.Row{ID: ids[k], Row: arrived.Row, Stamp: of[k]})
-			}
+// settle sets the rows at places of ids from stored values, "" for none, and caches them. It returns how many there are.
+func (a *Rows) settle(ids []string, rows []attach.Row, places []int32, values []string, forgotten int64) int {
+	found := make([]rowcache.Row, 0, len(places))
+	for k, i := range places {
+		if values[k] == "" {
+			continue
 		}
+		row, expires, err := DecodeRow([]byte(values[k]), a.table.Synthetic)
+		if err != nil {
+			a.damage(ids[i], err)
+			rows[i] = attach.Row{Unread: true}
+			continue
+		}
+		rows[i] = row
+		found = append(found, rowcache.Row{ID: ids[i], Row: row, Stamp: expires})
 	}
-	a.found.Add(uint64(len(found)))
 	a.cacheAt(forgotten, slices.Values(found))
+	return len(found)
 }
 
-// cacheAt caches rows that were in Redis when rows of the version had been forgotten so often, unless more were since.
+// cacheAt caches rows that were in Redis when so many ids had been forgotten, unless more were since.
 func (a *Rows) cacheAt(forgotten int64, rows iter.Seq[rowcache.Row]) {
 	a.fresh.RLock()
 	defer a.fresh.RUnlock()
@@ -111,8 +89,7 @@ func (a *Rows) cacheAt(forgotten int64, rows iter.Seq[rowcache.Row]) {
 	}
 }
 
-// drop drops all rows in memory if some of the version were forgotten since they were read: which ones is not known
-// here.
+// drop drops all rows in memory if other ids were forgotten since they were read.
 func (a *Rows) drop(forgotten int64) {
 	if a.forgotten.Load() == forgotten {
 		return
@@ -123,157 +100,119 @@ func (a *Rows) drop(forgotten int64) {
 	a.cache.Clear()
 }
 
-// read asks for ids in the epochs given, in one round trip, with the counts and, last, the marker and the time. It
-// returns the arrivals, the epoch of each, and the moment of the answer.
-func (a *Rows) read(ctx context.Context, ids []string, epochs []int64) (got []*growth.ArrivalRow, of []int64,
-	now moment, err error) {
+// read asks for the rows of the ids at these places, in one round trip, and for the marker last: rows that were read
+// before it belong to the version, and were not forgotten earlier than its count says. values has "" for no row.
+func (a *Rows) read(ctx context.Context, ids []string, places []int32) (values []string, forgotten int64, err error) {
 	ctx, cancel := mapping.Within(ctx, a.o.Limit)
 	defer cancel()
-	order := byBucket(ids, a.buckets)
-	pipe := a.client.Pipeline()
-	answers := make([][]bucketRead, len(epochs))
-	var rows, bytes []*redis.StringCmd
-	without := a.lonely.Load()
-	for e, epoch := range epochs {
-		if e > 0 || epoch != without {
-			answers[e] = askBuckets(ctx, pipe, a.table.bucketKeys(order, epoch), ids, order)
+	keys := a.table.keysOf(func(yield func(string) bool) {
+		for _, i := range places {
+			if !yield(ids[i]) {
+				return
+			}
 		}
-		rows, bytes = append(rows, pipe.Get(ctx, a.table.count(epoch))), append(bytes, pipe.Get(ctx, a.table.bytes(epoch)))
-	}
-	var last *redis.Cmd
+	}, len(places))
+	pipe := a.client.Pipeline()
+	answer := a.askRows(ctx, pipe, keys)
+	var last standing
 	if a.ordered {
-		last = askStanding(ctx, pipe, a.table.Marker)
+		last = a.askStanding(ctx, pipe)
 	}
-	if _, err := pipe.Exec(ctx); mapping.Failed(err) {
-		return nil, nil, now, err
+	if pipe.Len() > 0 {
+		if _, err := pipe.Exec(ctx); mapping.Failed(err) {
+			return nil, 0, err
+		}
 	}
 	if !a.ordered {
-		last = standing.Run(ctx, a.client, []string{a.table.Marker})
-	}
-	at, err := parseStanding(last)
-	if err == nil {
-		err = mapping.CheckMarker(at.id, a.table.Marker, a.table.MarkerID)
-	}
-	if err == nil {
-		err = errors.Join(take(&a.rows, rows), take(&a.bytes, bytes))
-	}
-	if err != nil {
-		return nil, nil, now, err
-	}
-	now = moment{epochAt(at.now, a.ttl), at.forgotten}
-	if lone := a.lone(epochs, rows[0], now.epoch); !lone && epochs[0] == without {
-		return a.read(ctx, ids, epochs)
-	}
-	got, of = make([]*growth.ArrivalRow, len(ids)), make([]int64, len(ids))
-	for e := range epochs {
-		if err := a.decode(ids, order, answers[e], epochs[e], got, of); err != nil {
-			return nil, nil, now, err
+		pipe := a.client.Pipeline()
+		last = a.askStanding(ctx, pipe)
+		if _, err := pipe.Exec(ctx); mapping.Failed(err) {
+			return nil, 0, err
 		}
 	}
-	return got, of, now, nil
-}
-
-// noEpoch stands for no epoch.
-const noEpoch = -1
-
-// lone reports whether the older of two epochs has no rows, as in the first epoch of a version, and remembers it:
-// reading them would be half of the work. A server writes no row without a count, which expires with it, and none at
-// all under an epoch that is past by its own time. The count is read with each answer: where a clock went back, and
-// rows came, the epoch is read again.
-func (a *Rows) lone(epochs []int64, older *redis.StringCmd, now int64) bool {
-	if a.ordered && len(epochs) == 2 && now == epochs[1] && errors.Is(older.Err(), redis.Nil) {
-		a.lonely.Store(epochs[0])
-		return true
+	if forgotten, err = a.stands(last); err == nil {
+		values, err = answer()
 	}
-	a.lonely.Store(noEpoch)
-	return false
+	return values, forgotten, err
 }
 
-// decode adds the arrivals of one epoch's answers to the arrivals found in earlier epochs: the older row is the one to
-// use.
-func (a *Rows) decode(ids []string, order []mapping.Position, answers []bucketRead, epoch int64,
-	got []*growth.ArrivalRow, of []int64) error {
-	for k := range answers {
-		err := answers[k].each(func(k int, value string) {
-			if i := order[k].At; got[i] == nil {
-				got[i], of[i] = a.decodeOne(ids[i], value), epoch
+// keysOf returns the keys of the rows of n ids: parts of one text, because an allocation for each would cost more than
+// the rest.
+func (t *Table) keysOf(ids iter.Seq[string], n int) []string {
+	text, ends := make([]byte, 0, n*(len(t.Rows)+16)), make([]int, 0, n)
+	for id := range ids {
+		text = append(append(text, t.Rows...), id...)
+		ends = append(ends, len(text))
+	}
+	return mapping.CutText(text, ends)
+}
+
+// askRows adds commands to a pipeline that read keys: one MGET, or on a cluster a GET for each, as they are on many
+// nodes. The function that it returns gives the values once the pipeline has run.
+func (a *Rows) askRows(ctx context.Context, pipe redis.Pipeliner, keys []string) func() ([]string, error) {
+	values := make([]string, len(keys))
+	if len(keys) == 0 {
+		return func() ([]string, error) { return values, nil }
+	}
+	if a.ordered {
+		args := append(make([]any, 0, 1+len(keys)), "mget")
+		for k := range keys {
+			args = append(args, &keys[k]) // a pointer, because a string in an interface is allocated
+		}
+		all := redis.NewSliceCmd(ctx, args...)
+		_ = pipe.Process(ctx, all) // it is queued
+		return func() ([]string, error) {
+			for k, value := range all.Val() {
+				values[k], _ = value.(string)
 			}
-		})
-		if err != nil {
-			return err
+			return values, all.Err()
 		}
-		order = order[mapping.SamePart(order):]
 	}
-	return nil
-}
-
-// decodeOne decodes a stored arrival. The row of a damaged one is Unread.
-func (a *Rows) decodeOne(id, value string) *growth.ArrivalRow {
-	var arrived *growth.ArrivalRow
-	data, err := unseal([]byte(value), a.table.rowSeed(), id)
-	if err == nil {
-		arrived, err = DecodeArrived(data, a.table.Synthetic)
+	gets := make([]*redis.StringCmd, len(keys))
+	for k := range keys {
+		gets[k] = pipe.Get(ctx, keys[k])
 	}
-	if err != nil {
-		a.damage(&a.saidRow, "a stored row of an arrival is damaged: predictions that need it are marked as degraded",
-			"id", id, "error", err)
-		return &growth.ArrivalRow{Row: attach.Row{Unread: true}}
-	}
-	return arrived
-}
-
-// take stores the sum of counts.
-func take(sum *atomic.Int64, counts []*redis.StringCmd) error {
-	total := int64(0)
-	for _, count := range counts {
-		n, err := count.Int64()
-		switch {
-		case errors.Is(err, redis.Nil):
-		case errors.Is(err, strconv.ErrSyntax):
-			return mapping.Damaged{Reason: fmt.Errorf("counting rows of arrivals: %w", err)}
-		case err != nil:
-			return err
-		}
-		total += n
-	}
-	sum.Store(total)
-	return nil
-}
-
-// Delete removes the rows of arrivals of a version whose marker is gone. Notes stay, see [Table].
-// It may be interrupted and called again.
-func Delete(ctx context.Context, client mapping.Client, table Table) error {
-	fields, err := storedSettings(ctx, client, &table)
-	if err == nil && fields == [3]string{} {
-		return nil // no consumer has opened the rows
-	}
-	var agreed settings
-	if err == nil {
-		agreed, err = parseSettings(fields, &table)
-	}
-	var at stand
-	if err == nil {
-		at, err = parseStanding(standing.Run(ctx, client, []string{table.Marker}))
-	}
-	if err != nil {
-		return fmt.Errorf("removing rows of arrivals: %w", err)
-	}
-	for _, epoch := range living(epochAt(at.now, agreed.ttl), agreed.ttl) {
-		for first := 0; first < agreed.buckets; first += mapping.KeysPerPipeline {
-			pipe := client.Pipeline()
-			last := min(first+mapping.KeysPerPipeline, agreed.buckets)
-			for b := first; b < last; b++ {
-				pipe.Unlink(ctx, table.bucket(uint32(b), epoch))
-			}
-			pipe.Unlink(ctx, table.count(epoch))
-			pipe.Unlink(ctx, table.bytes(epoch))
-			if _, err := pipe.Exec(ctx); err != nil {
-				return fmt.Errorf("removing rows of arrivals, buckets %d to %d of %d: %w", first, last-1, agreed.buckets, err)
+	return func() (_ []string, err error) {
+		for k, get := range gets {
+			if values[k], err = get.Result(); mapping.Failed(err) {
+				return nil, err
 			}
 		}
+		return values, nil
 	}
-	if err := client.Unlink(ctx, table.Keys).Err(); err != nil { // last, because it holds the number of buckets to remove
-		return fmt.Errorf("removing rows of arrivals: %w", err)
+}
+
+// standing are the answers about a version's marker and Redis' time.
+type standing struct {
+	marker *redis.SliceCmd
+	time   *redis.TimeCmd
+}
+
+// askStanding adds commands to a pipeline that read the marker and Redis' time.
+func (a *Rows) askStanding(ctx context.Context, pipe redis.Pipeliner) standing {
+	return standing{pipe.HMGet(ctx, a.table.Marker, mapping.MarkerField, ForgottenField), pipe.Time(ctx)}
+}
+
+// stands returns how many ids were forgotten, and takes Redis' time over. It returns [mapping.ErrVanished] if the marker
+// is missing or another one.
+func (a *Rows) stands(s standing) (forgotten int64, err error) {
+	fields, err := s.marker.Result()
+	if err == nil {
+		err = s.time.Err()
 	}
-	return nil
+	if err != nil {
+		return 0, err
+	}
+	id, _ := fields[0].(string)
+	if err := mapping.CheckMarker(id, a.table.Marker, a.table.MarkerID); err != nil {
+		return 0, err
+	}
+	a.ahead.Store(s.time.Val().UnixMilli() - time.Now().UnixMilli())
+	if count, some := fields[1].(string); some {
+		if forgotten, err = strconv.ParseInt(count, 10, 64); err != nil {
+			return 0, mapping.Damaged{Reason: fmt.Errorf("marker %s: field %s: %w", a.table.Marker, ForgottenField,
+				errors.Unwrap(err))}
+		}
+	}
+	return forgotten, nil
 }

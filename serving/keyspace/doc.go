@@ -8,12 +8,12 @@
 // common, even under one name.
 //
 //	p:v:g:rows:b     string  bucket b of the rows of M, with its pages (package mapping)
-//	p:v:g:arrivals…  hash    rows of M of arrivals, which do expire (arrivals.Table)
+//	p:v:g:a:id       string  row of M of the arrival id, which expires (arrivals.Table)
+//	p:v:g:counts     hash    how many such rows there are, which expires
 //	p:v:g:blob:f:i   string  part i of file f of the artifact, of its serving part; 4 MiB a part
 //	{p}:v:writing    hash    v is being written: id ("g:content"), generation, content, meta, progress, begun_ms
 //	{p}:v:complete   hash    the marker, v is whole: id, generation, content, meta, seal, begun_ms, published_ms,
-//	                         current_ms, other_data, forgotten (how often rows of arrivals were)
-//	{p}:v:notes:content…  hash  attachments of arrivals in flight, which do expire (arrivals.Table)
+//	                         current_ms, other_data, forgotten (how many ids were)
 //	{p}:versions     set     names of the versions that have one of these two keys
 //	{p}:current      string  CURRENT: the version to serve
 //	{p}:holders      zset    "v/consumer" -> when its heartbeat lapses, ms of Redis' clock

@@ -69,11 +69,11 @@ func (k Keys) Table(version string, p Publication) mapping.Table {
 // Arrivals returns the place of the arrivals' rows of a publication.
 func (k Keys) Arrivals(version string, p Publication) arrivals.Table {
 	return arrivals.Table{
-		Keys:      k.Data(version, p.Serial) + ":arrivals",
+		Rows:      k.Data(version, p.Serial) + ":a:",
+		Counts:    k.Data(version, p.Serial) + ":counts",
 		Synthetic: p.Meta.Synthetic,
 		Marker:    k.Complete(version),
 		MarkerID:  p.ID(),
-		Notes:     k.control(version + ":notes:" + p.Content),
 	}
 }
 

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +12,6 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
-	"rivulet/infer/growth"
-	store "rivulet/mapping/arrivals"
 	"rivulet/test/harness"
 )
 
@@ -191,40 +188,20 @@ func (s *growing) groupOffsets() map[int]int64 {
 	return offsets
 }
 
-// storedRows returns the rows of arrivals of a version in Redis, by id; an id has one. Their keys must expire.
+// storedRows returns the rows of arrivals of a version in Redis, by id. Their keys must expire.
 func (s *growing) storedRows(version string) map[string]string {
 	s.t.Helper()
 	rows := map[string]string{}
-	keys, err := harness.Keys(s.t.Context(), s.store, s.prefix+":"+version+":*:arrivals:*")
+	keys, err := harness.Keys(s.t.Context(), s.store, s.prefix+":"+version+":*:a:*")
 	s.must(err)
-	keys = slices.DeleteFunc(keys, func(key string) bool { return strings.Contains(key, ":arrivals:count:") })
 	for _, key := range keys {
-		fields, err := s.store.HGetAll(s.t.Context(), key).Result()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if left := s.store.PTTL(s.t.Context(), key).Val(); len(fields) > 0 && left <= 0 {
+		row, err := s.store.Get(s.t.Context(), key).Result()
+		s.must(err)
+		if left := s.store.PTTL(s.t.Context(), key).Val(); left <= 0 {
 			s.t.Errorf("%s does not expire", key)
 		}
-		for id, row := range fields {
-			if _, there := rows[id]; there {
-				s.t.Errorf("version %s has two rows of %s", version, id)
-			}
-			rows[id] = row
-		}
+		_, id, _ := strings.Cut(key, ":a:")
+		rows[id] = row
 	}
 	return rows
-}
-
-// sealBytes is the size of the checksum behind a stored row.
-const sealBytes = 4
-
-// arrived decodes a stored row.
-func (s *growing) arrived(row string, synthetic int) *growth.ArrivalRow {
-	s.t.Helper()
-	a, err := store.DecodeArrived([]byte(row[:len(row)-sealBytes]), synthetic)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return a
 }

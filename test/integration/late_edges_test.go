@@ -17,6 +17,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
+	store "rivulet/mapping/arrivals"
 	"rivulet/test/harness"
 )
 
@@ -247,5 +248,7 @@ func (l *lateEdges) rowOf(stored map[string]string, id string) string {
 	if stored[id] == "" {
 		return "none"
 	}
-	return fmt.Sprint(l.arrived(stored[id], l.bundle.Manifest.SyntheticNodes).Row)
+	row, _, err := store.DecodeRow([]byte(stored[id]), l.bundle.Manifest.SyntheticNodes)
+	l.must(err)
+	return fmt.Sprint(row)
 }
