@@ -11,13 +11,16 @@ import (
 // fileFlag is the name of the flag that names the file.
 const fileFlag = "config"
 
-// Flags registers --config and a flag for each field of T except secrets, named by its key. Values are read by
+// programVersion is the flag that prints the program's own version. A setting of that name has no flag.
+const programVersion = "version"
+
+// Flags registers --config and a flag for each field of T, named by its key, except secrets and [programVersion]. Values are read by
 // [Load], which reports their problems together with all others; parsing the flags refuses only unknown names.
 func Flags[T any](fs *pflag.FlagSet) {
 	fs.String(fileFlag, "", "YAML file with settings (default $"+fileVariable+")")
 	for _, f := range schemaOf(reflect.TypeFor[T]()).fields {
-		if f.kind.name == "secret" {
-			continue // other users can read command lines
+		if f.kind.name == "secret" || f.key == programVersion {
+			continue // other users can read command lines, or it is taken
 		}
 		flag := fs.VarPF(&text{f.def, f.placeholder()}, f.key, "", f.help())
 		if f.kind.name == "bool" {

@@ -34,7 +34,8 @@ Each layer overrides the one before it: defaults, the file that '--config' or 'R
 at the dots), the environment, flags. The variable of a key is the key in upper case with 'RIVULET_' before it and '_'
 for '.': 'batch.size' is 'RIVULET_BATCH_SIZE', and the flag is '--batch.size'. Durations are written with their unit
 ('5ms', '30s'), sizes with theirs ('64KiB', '1MB'; a bare number is bytes), lists as 'a,b' or as YAML lists. What is of
-type secret has no flag and is never printed. Unknown keys and variables are errors.
+type secret has no flag and is never printed; 'version' has none, as '--version' prints the program's own. Unknown keys
+and variables are errors.
 
 The consumer has all of these settings but those of 'serve' and 'page', which are those of 'rivulet serve' and 'rivulet
 page'. Other programs have some: 'trainer publish' has 'artifact'; what reads or writes versions has 'redis' without

@@ -123,21 +123,6 @@ func (m *Member) ID() int {
 	return m.running.ID()
 }
 
-// Address returns where the process that was started last listens for metrics, of which its log tells.
-func (m *Member) Address() (string, error) {
-	log, err := os.ReadFile(m.Log)
-	if err != nil {
-		return "", err
-	}
-	const listening = "listening for metrics and health"
-	line, _, _ := strings.Cut(string(log)[max(0, strings.LastIndex(string(log), listening)):], "\n")
-	_, addr, found := strings.Cut(line, "address=")
-	if !strings.HasPrefix(line, listening) || !found {
-		return "", fmt.Errorf("%s does not say where the consumer listens", m.Log)
-	}
-	return addr, nil
-}
-
 // SetClock sets how far the clock of the program is ahead of this machine's.
 func (m *Member) SetClock(ahead time.Duration) error {
 	return os.WriteFile(m.Clock, []byte(ahead.String()), 0o600)
