@@ -17,7 +17,7 @@ type Brokers struct {
 // KafkaTLS sets how connections to brokers are encrypted. A broker's certificate is always verified.
 type KafkaTLS struct {
 	Enabled    bool   `key:"enabled" default:"false" usage:"speak TLS with the brokers; their certificates are always verified"`
-	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the brokers' certificates" zero:"the system's"`
+	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the brokers' certificates; read again for each connection" zero:"the system's"`
 	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
 	KeyFile    string `key:"key_file" default:"" usage:"PEM file of the client certificate's private key; read again for each connection" zero:"no client certificate"`
 	ServerName string `key:"server_name" default:"" usage:"name that all brokers' certificates must have" zero:"the host of each broker's address"`
@@ -40,7 +40,7 @@ type OAuth struct {
 	ClientSecret     Secret   `key:"client_secret" default:"" usage:"secret of this client at the issuer" zero:"read from client_secret_file"`
 	ClientSecretFile string   `key:"client_secret_file" default:"" usage:"file with the secret, read again for each token; a line break at its end is left out" zero:"client_secret is used"`
 	Scopes           []string `key:"scopes" default:"" usage:"scopes to ask for" zero:"the issuer's default"`
-	CAFile           string   `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the issuer's certificate" zero:"the system's"`
+	CAFile           string   `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the issuer's certificate; read again for each connection" zero:"the system's"`
 }
 
 // Values of [KafkaSASL.Mechanism].

@@ -35,7 +35,7 @@ type RedisSentinel struct {
 // RedisTLS is for URLs that begin with rediss://. A server's certificate is verified, unless the URL
 // says skip_verify.
 type RedisTLS struct {
-	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the servers' certificates" zero:"the system's"`
+	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the servers' certificates; read again for each connection" zero:"the system's"`
 	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
 	KeyFile    string `key:"key_file" default:"" usage:"PEM file of the client certificate's private key; read again for each connection" zero:"no client certificate"`
 	ServerName string `key:"server_name" default:"" usage:"name that all servers' certificates must have" zero:"the host of each server's address"`

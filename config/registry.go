@@ -21,7 +21,7 @@ type Registry struct {
 
 // RegistryTLS is for addresses that begin with https://. A registry's certificate is always verified.
 type RegistryTLS struct {
-	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the registry's certificate" zero:"the system's"`
+	CAFile     string `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the registry's certificate; read again for each connection" zero:"the system's"`
 	CertFile   string `key:"cert_file" default:"" usage:"PEM file of this client's certificate, intermediate ones after it; read again for each connection" zero:"no client certificate"`
 	KeyFile    string `key:"key_file" default:"" usage:"PEM file of the client certificate's private key; read again for each connection" zero:"no client certificate"`
 	ServerName string `key:"server_name" default:"" usage:"name that the registry's certificate must have" zero:"the host of its address"`

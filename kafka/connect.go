@@ -3,7 +3,6 @@ package kafka
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/internal/tlsclient"
 	"rivulet/kafka/fetch"
 	"rivulet/kafka/wire"
 )
@@ -42,8 +42,8 @@ type Options struct {
 	// Brokers are the bootstrap addresses, host:port.
 	Brokers  []string
 	ClientID string
-	TLS      *tls.Config // nil: plaintext
-	Login    Login       // nil: nobody logs in
+	TLS      tlsclient.Source // nil: plaintext
+	Login    Login            // nil: nobody logs in
 	// Topics are the topics that the client asks the cluster about; none means all. Name them: the broker can then tell a
 	// topic that this client may not see from one that does not exist.
 	Topics []string
@@ -70,8 +70,8 @@ func Connect(o Options) (*Client, error) {
 	if o.Login != nil {
 		mechanism = wire.Mechanism(o.Login)
 	}
-	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
-		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, TLS: o.TLS, SASL: mechanism}
+	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dialer{TLS: o.TLS}.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
+		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, SASL: mechanism}
 	c := &Client{clientID: o.ClientID, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool}
 	c.fetches.Client = fetches{c}
 	return c, nil

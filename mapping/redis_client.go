@@ -6,12 +6,15 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"rivulet/internal/tlsclient"
 )
 
 // RedisOptions say how to reach Redis: one server, a cluster, or the master that sentinels watch. If a field is
@@ -30,7 +33,7 @@ type RedisOptions struct {
 	// Credentials is called for each connection, in place of the URL's user and password; nil: the URL's.
 	Credentials func() (username, password string, err error)
 	// TLS is used with rediss://; nil: the system's authorities. An empty ServerName is the host of each address.
-	TLS *tls.Config
+	TLS tlsclient.Source
 
 	// DialTimeout bounds one attempt to connect; default 5s.
 	DialTimeout time.Duration
@@ -122,17 +125,33 @@ func (o *RedisOptions) apply(options *redis.Options) {
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	if options.TLSConfig != nil {
-		secure := &tls.Config{MinVersion: tls.VersionTLS12}
-		if o.TLS != nil {
-			secure = o.TLS.Clone()
+		d := &tlsclient.Dialer{Dialer: net.Dialer{Timeout: options.DialTimeout, KeepAlive: 5 * time.Minute}, From: o.TLS}
+		if d.From == nil {
+			d.From = tlsclient.Fixed{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}
 		}
-		secure.InsecureSkipVerify = options.TLSConfig.InsecureSkipVerify // the URL's skip_verify
-		options.TLSConfig = secure
+		if options.TLSConfig.InsecureSkipVerify { // the URL's skip_verify
+			d.From = unverified{d.From}
+		}
+		options.Dialer, options.TLSConfig = d.DialContext, nil
 	}
 	if credentials := o.Credentials; credentials != nil {
 		options.Username, options.Password = "", ""
 		options.CredentialsProviderContext = func(context.Context) (string, string, error) { return credentials() }
 	}
+}
+
+// unverified takes any certificate of a server.
+type unverified struct{ tlsclient.Source }
+
+// Config returns the settings without the verification.
+func (u unverified) Config() (*tls.Config, error) {
+	config, err := u.Source.Config()
+	if err != nil {
+		return nil, err
+	}
+	config = config.Clone()
+	config.InsecureSkipVerify = true
+	return config, nil
 }
 
 // universal converts options for the clients of several servers.
@@ -142,7 +161,7 @@ func (o *RedisOptions) universal(options *redis.Options) *redis.UniversalOptions
 		MasterName: o.Sentinel.Master, SentinelUsername: o.Sentinel.Username, SentinelPassword: o.Sentinel.Password,
 		Username: options.Username, Password: options.Password,
 		CredentialsProviderContext: options.CredentialsProviderContext,
-		TLSConfig:                  options.TLSConfig, ClientName: options.ClientName,
+		Dialer:                     options.Dialer, ClientName: options.ClientName,
 		DialTimeout: options.DialTimeout, ReadTimeout: options.ReadTimeout, WriteTimeout: options.WriteTimeout,
 		PoolSize: options.PoolSize, PoolTimeout: options.PoolTimeout, PoolFIFO: options.PoolFIFO,
 		MinIdleConns: options.MinIdleConns, MaxIdleConns: options.MaxIdleConns, MaxActiveConns: options.MaxActiveConns,

@@ -3,11 +3,15 @@ package mapping
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/internal/tlsclient"
 	"rivulet/test/expect"
 )
 
@@ -16,18 +20,46 @@ func TestConnectToACluster(t *testing.T) {
 	login := func() (string, string, error) { return "", "", errors.New("no file") }
 	client := connectTo(t, RedisOptions{URL: "rediss://user:word@a:7000?read_timeout=7s", Hosts: []string{"b:7001"},
 		Cluster: true,
-		TLS:     &tls.Config{ServerName: "redis"}, Credentials: login, PoolSize: 9, MaxRetries: 5,
+		TLS:     tlsclient.Fixed{TLS: &tls.Config{ServerName: "redis"}}, Credentials: login, PoolSize: 9, MaxRetries: 5,
 		MinBackoff: time.Millisecond})
 	o := client.(*redis.ClusterClient).Options()
 	expect.Same(t, []string{"a:7000", "b:7001"}, o.Addrs, "nodes")
 	if o.ReadTimeout != 7*time.Second || o.WriteTimeout != 3*time.Second || o.DialTimeout != 5*time.Second ||
 		o.PoolTimeout != 4*time.Second ||
 		o.PoolSize != 9 || o.MaxRedirects != 5 || o.MaxRetries != -1 || o.MinRetryBackoff != time.Millisecond ||
-		o.ReadOnly || !o.ContextTimeoutEnabled || o.TLSConfig.ServerName != "redis" || o.Password != "" {
+		o.ReadOnly || !o.ContextTimeoutEnabled || o.Password != "" {
 		t.Errorf("options are %+v", o)
 	}
 	if _, _, err := o.CredentialsProviderContext(t.Context()); err == nil {
 		t.Error("the credentials are not those that were given")
+	}
+}
+
+// With rediss:// each kind of client begins a handshake, and without it none does.
+func TestConnectOverTLS(t *testing.T) {
+	const handshake = 0x16 // the first byte of a record of TLS that holds one
+	for url, want := range map[string]bool{"rediss://%s": true, "redis://%s": false} {
+		for kind, o := range map[string]RedisOptions{"a server": {}, "a cluster": {Cluster: true},
+			"sentinels": {Sentinel: Sentinel{Master: "m"}}} {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			expect.OK(t, err)
+			o.URL, o.MaxRetries, o.DialTimeout = fmt.Sprintf(url, listener.Addr()), -1, 10*time.Second
+			client := connectTo(t, o)
+			ended := make(chan error, 1)
+			go func() { ended <- client.Ping(t.Context()).Err() }()
+			conn, err := listener.Accept()
+			expect.OK(t, err)
+			first := make([]byte, 1)
+			_, err = io.ReadFull(conn, first)
+			expect.OK(t, err)
+			if got := first[0] == handshake; got != want {
+				t.Errorf("%s, %s: a connection begins with % x", url, kind, first)
+			}
+			_, _ = conn.Close(), listener.Close()
+			if <-ended == nil {
+				t.Errorf("%s, %s: it was answered", url, kind)
+			}
+		}
 	}
 }
 
@@ -48,7 +80,7 @@ func TestConnectRefuses(t *testing.T) {
 		"has 1 hosts besides":                 {URL: "redis://a", Hosts: []string{"b:1"}},
 		"redis url is a socket":               {URL: "unix:///run/redis.sock", Cluster: true},
 		"has database 2":                      {URL: "redis://a/2", Cluster: true},
-		"does not begin with rediss://":       {URL: "redis://a", TLS: &tls.Config{}},
+		"does not begin with rediss://":       {URL: "redis://a", TLS: tlsclient.Fixed{}},
 		"redis url is empty":                  {Cluster: true},
 		"neither a cluster nor watched by se": {URL: "redis://a", Hosts: []string{"b:1"}},
 	} {

@@ -264,13 +264,12 @@ func TestConnectOptions(t *testing.T) {
 		Addr, User, Password             string
 		DB, Pool, Retries                int
 		Dial, Read, Write, Pause, Longer time.Duration
-		TLS                              bool
 	}
 	got := settings{o.Addr, o.Username, o.Password, o.DB, o.PoolSize, o.MaxRetries, o.DialTimeout, o.ReadTimeout,
 		o.WriteTimeout,
-		o.MinRetryBackoff, o.MaxRetryBackoff, o.TLSConfig != nil}
+		o.MinRetryBackoff, o.MaxRetryBackoff}
 	want := settings{"host:7000", "user", "word", 3, 9, 0, 5 * time.Second, 7 * time.Second, 3 * time.Second,
-		20 * time.Millisecond, 500 * time.Millisecond, true}
+		20 * time.Millisecond, 500 * time.Millisecond}
 	expect.Same(t, want, got, "options differ")
 	for _, url := range []string{"", "redis://:secret@host:port", "http://secret@host", "redis://u:sec%ret@host",
 		"secret"} {

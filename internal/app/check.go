@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/check"
+	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
@@ -84,17 +84,26 @@ func checkKafka(cfg config.Consumer) (*check.Kafka, error) {
 	return k, err
 }
 
+// anonymous is the name of a client that does not log in.
+const anonymous = "User:ANONYMOUS"
+
 // principal is the name of this client in ACLs, by Kafka's defaults.
-func principal(b config.Brokers, secure *tls.Config) string {
+func principal(b config.Brokers, secure tlsclient.Source) string {
 	if b.SASL.Mechanism != config.SASLNone {
 		return "User:" + cmp.Or(b.SASL.Username, b.SASL.OAuth.ClientID, "AWS") // a broker may take another claim of the token
 	}
-	if secure != nil && secure.GetClientCertificate != nil {
-		if pair, err := secure.GetClientCertificate(nil); err == nil && pair.Leaf != nil {
-			return "User:" + pair.Leaf.Subject.String()
-		}
+	if secure == nil {
+		return anonymous
 	}
-	return "User:ANONYMOUS"
+	c, err := secure.Config()
+	if err != nil || c.GetClientCertificate == nil {
+		return anonymous
+	}
+	pair, err := c.GetClientCertificate(nil)
+	if err != nil || pair.Leaf == nil {
+		return anonymous
+	}
+	return "User:" + pair.Leaf.Subject.String()
 }
 
 // checkRegistry asks the registry for its subjects, and for the schema of predictions where that must be

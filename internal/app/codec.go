@@ -50,7 +50,7 @@ func openRegistry(r config.Registry) (*registry.Registry, error) {
 	o := registry.Options{URLs: r.URLs, Timeout: r.Timeout}
 	if r.Secure() {
 		var err error
-		o.TLS, err = tlsFiles{"registry.tls", r.TLS.CAFile, r.TLS.CertFile, r.TLS.KeyFile, r.TLS.ServerName}.read()
+		o.TLS, err = tlsFiles{"registry.tls", r.TLS.CAFile, r.TLS.CertFile, r.TLS.KeyFile, r.TLS.ServerName}.client()
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func ConnectRedis(s config.RedisServer) (mapping.Client, error) {
 	}
 	if strings.HasPrefix(url, "rediss:") {
 		if o.TLS, err = (tlsFiles{"redis.tls", s.TLS.CAFile, s.TLS.CertFile, s.TLS.KeyFile,
-			s.TLS.ServerName}).read(); err != nil {
+			s.TLS.ServerName}).client(); err != nil {
 			return nil, err
 		}
 	}

@@ -25,10 +25,10 @@ func TestSecretsAreRegularFiles(t *testing.T) {
 	}
 	for _, path := range []string{fifo, large, "/dev/zero"} {
 		expect.Error(t, expect.ErrorOf(readPassword("redis.password_file", path)), path, "password of %s", path)
-		if _, err := (tlsFiles{section: "kafka.tls", ca: path}).read(); err == nil {
+		if _, err := (tlsFiles{section: "kafka.tls", ca: path}).Config(); err == nil {
 			t.Errorf("authorities of %s: no error", path)
 		}
-		if _, err := (tlsFiles{section: "kafka.tls", cert: path, key: path}).read(); err == nil {
+		if _, err := (tlsFiles{section: "kafka.tls", cert: path, key: path}).Config(); err == nil {
 			t.Errorf("certificate of %s: no error", path)
 		}
 		if _, err := tokensOf("serve.", config.Access{TokenFile: path}, slog.New(slog.DiscardHandler)); err == nil {

@@ -2,12 +2,12 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"strings"
 
 	"rivulet/config"
 	"rivulet/internal/check"
 	"rivulet/internal/msk"
+	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 )
 
@@ -22,7 +22,7 @@ func ConnectKafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
 }
 
 // security reads the TLS and login for connections to brokers, nil for parts that the settings leave out.
-func security(b config.Brokers) (*tls.Config, kafka.Login, error) {
+func security(b config.Brokers) (tlsclient.Source, kafka.Login, error) {
 	secure, err := kafkaTLS(b.TLS)
 	if err != nil {
 		return nil, nil, err
@@ -37,12 +37,12 @@ func security(b config.Brokers) (*tls.Config, kafka.Login, error) {
 	return secure, who, nil
 }
 
-// kafkaTLS reads the certificates, as [tlsFiles.read] does.
-func kafkaTLS(s config.KafkaTLS) (*tls.Config, error) {
+// kafkaTLS reads the certificates, as [tlsFiles.client] does; nil: without TLS.
+func kafkaTLS(s config.KafkaTLS) (tlsclient.Source, error) {
 	if !s.Enabled {
 		return nil, nil // no TLS
 	}
-	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.read()
+	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.client()
 }
 
 // adviseKafka adds advice to an error by which the brokers refuse this client.

@@ -147,7 +147,9 @@ func stored(t *testing.T, k *devstack.Kafka, cfg config.Consumer) string {
 	if cfg.Kafka.TLS.Enabled {
 		secure, err := kafkaTLS(cfg.Kafka.TLS)
 		expect.OK(t, err)
-		opts = append(opts, kgo.DialTLSConfig(secure))
+		now, err := secure.Config()
+		expect.OK(t, err)
+		opts = append(opts, kgo.DialTLSConfig(now))
 	}
 	switch cfg.Kafka.SASL.Mechanism {
 	case "plain":

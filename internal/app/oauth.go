@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"rivulet/config"
+	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -40,13 +41,11 @@ const tokenTimeout = 10 * time.Second
 
 // newTokens reads the secret and the certificates. It asks for no token yet.
 func newTokens(o config.OAuth) (kafka.Login, error) {
-	secure, err := tlsFiles{section: "kafka.sasl.oauth", ca: o.CAFile}.read()
+	secure, err := tlsFiles{section: "kafka.sasl.oauth", ca: o.CAFile}.client()
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = secure
-	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes, client: &http.Client{Transport: transport, Timeout: tokenTimeout},
+	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes, client: &http.Client{Transport: tlsclient.Transport(secure), Timeout: tokenTimeout},
 		account: account{"kafka.sasl.oauth.client_secret_file", o.ClientID, o.ClientSecret, o.ClientSecretFile}}
 	_, _, err = l.account.Credentials()
 	return l, err

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"rivulet/config"
+	"rivulet/internal/tlsclient"
 )
 
 // tlsFiles are the settings of TLS below one section, such as kafka.tls.
@@ -44,9 +45,17 @@ func serverTLS(section string, s config.ServerTLS) (*tls.Config, error) {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.pair() }}, nil
 }
 
-// read reads the certificates of a client. Its own one is read again for each connection, so that it can be renewed
-// while the process runs.
-func (f tlsFiles) read() (*tls.Config, error) {
+// client reads the certificates of a client once, to find mistakes, and returns them as a source that reads them again
+// for each connection: authorities and certificates can be renewed while the process runs.
+func (f tlsFiles) client() (tlsclient.Source, error) {
+	if _, err := f.Config(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Config reads the certificates of a client.
+func (f tlsFiles) Config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {
 		pem, err := readSmall(f.ca)
@@ -58,10 +67,11 @@ func (f tlsFiles) read() (*tls.Config, error) {
 		}
 	}
 	if f.cert != "" {
-		if _, err := f.pair(); err != nil {
+		pair, err := f.pair()
+		if err != nil {
 			return nil, err
 		}
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return f.pair() }
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 	}
 	return c, nil
 }

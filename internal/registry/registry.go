@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/form"
+	"rivulet/internal/tlsclient"
 )
 
 // Options say where the registry is and how to log in.
@@ -23,7 +23,7 @@ type Options struct {
 	// does not have a schema: a follower may not have read it yet.
 	URLs []string
 	// TLS is for https; nil means the system's certificate authorities.
-	TLS *tls.Config
+	TLS tlsclient.Source
 	// Login gives the name and the password for each request; nil: there is no login.
 	Login Login
 	// Timeout bounds the requests for one schema to one address; 0 means 5 s.
@@ -88,10 +88,8 @@ func New(o Options) (*Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = o.TLS
 	opts := []sr.ClientOpt{sr.UserAgent("rivulet"), sr.HTTPClient(&http.Client{
-		Transport: bounded{transport}, Timeout: o.Timeout,
+		Transport: bounded{tlsclient.Transport(o.TLS)}, Timeout: o.Timeout,
 		// A login goes to no other address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})}

@@ -22,6 +22,7 @@ import (
 	"rivulet/event/avro"
 	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/internal/tlsclient"
 	"rivulet/test/expect"
 )
 
@@ -347,7 +348,7 @@ func TestNoLoginLeavesTheRegistry(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	r, err := New(Options{URLs: []string{server.URL}, Login: login{}, TLS: &tls.Config{RootCAs: pool}})
+	r, err := New(Options{URLs: []string{server.URL}, Login: login{}, TLS: tlsclient.Fixed{TLS: &tls.Config{RootCAs: pool}}})
 	expect.OK(t, err)
 	err = r.LearnSchema(t.Context(), numbered(1))
 	if err == nil || strings.Contains(err.Error(), "geheim") || seen.Load() != 1 || elsewhere.Load() != 0 {

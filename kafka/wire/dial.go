@@ -4,13 +4,23 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"rivulet/internal/tlsclient"
 )
 
-// Dial opens a connection that remembers its broker's versions, so that they are asked for once. kafka-go keeps only
-// the versions of its own messages, and wraps connections in others (TLS, its buffer); only LocalAddr reaches the
-// connection below, so the memory is there.
-func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// Dialer opens connections that remember their broker's versions, so that they are asked for once. kafka-go keeps only
+// the versions of its own messages, and wraps connections in its buffer; only LocalAddr reaches the connection below, so
+// the memory is there.
+type Dialer struct {
+	TLS tlsclient.Source // nil: plaintext
+}
+
+// Dial connects to a broker.
+func (d Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
+	if err == nil && d.TLS != nil {
+		c, err = tlsclient.Secure(ctx, c, addr, d.TLS)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +30,7 @@ func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // dialTimeout is how long one address of a broker is tried. It is kafka-go's.
 const dialTimeout = 3 * time.Second
 
-// connection is a connection of [Dial]. One request at a time uses it.
+// connection is a connection of a [Dialer]. One request at a time uses it.
 type connection struct {
 	net.Conn
 	local *address
