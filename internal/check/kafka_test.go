@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/internal/devstack"
+	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -200,7 +201,11 @@ func TestTLS(t *testing.T) {
 			if strings.HasPrefix(c.want, "ok") {
 				expected = append([]string{c.want}, well...)
 			}
-			expectLines(t, lines(t, of(t, kafka.Options{TLS: c.tls}, c.kafka.Addr())), expected...)
+			var o kafka.Options
+			if c.tls != nil {
+				o.TLS = tlsclient.Fixed{TLS: c.tls}
+			}
+			expectLines(t, lines(t, of(t, o, c.kafka.Addr())), expected...)
 		})
 	}
 }
