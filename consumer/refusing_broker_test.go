@@ -68,6 +68,9 @@ func refusal(settings map[string]*string, wire []byte) kmsg.ProduceResponseTopic
 		case is("message.timestamp.after.max.ms", "3600000") && stamp > now+3600000:
 			refuse(k, kerr.InvalidTimestamp.Code, fmt.Sprintf("Timestamp %d of message with offset %d is out of range. "+
 				"The timestamp should be within [%d, %d]", stamp, k, now-(1<<63-1), now+3600000))
+		case is("message.timestamp.before.max.ms", "3600000") && stamp < now-3600000:
+			refuse(k, kerr.InvalidTimestamp.Code, fmt.Sprintf("Timestamp %d of message with offset %d is out of range. "+
+				"The timestamp should be within [%d, %d]", stamp, k, now-3600000, now+3600000))
 		}
 	}
 	return answer

@@ -10,7 +10,6 @@ const (
 	MessageTooLarge                    = kafkago.MessageSizeTooLarge
 	RecordListTooLarge                 = kafkago.RecordListTooLarge
 	InvalidRecord                      = kafkago.InvalidRecord
-	InvalidTimestamp                   = kafkago.InvalidTimestamp
 	UnknownTopicOrPartition            = kafkago.UnknownTopicOrPartition
 	LeaderNotAvailable                 = kafkago.LeaderNotAvailable
 	TopicAuthorizationFailed           = kafkago.TopicAuthorizationFailed

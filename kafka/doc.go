@@ -1,20 +1,6 @@
 // Package kafka is the door to Kafka: only it and the packages below it import kafka-go, and all workarounds for
 // kafka-go are here. It knows no graph, and imports nothing else of this module.
 //
-//	connect.go      a Client: connections, TLS, logins; requests that kafka-go lacks
-//	record.go       records, offsets, members                   codes.go         codes that callers tell apart
-//
-//	source.go       a Source: a member of a group               generation.go    the right to read and commit
-//	start.go        where a group without offsets begins        places.go        where a generation begins
-//	fetch.go        a Cursor: one partition                     offsets.go       the group's offsets, a partition's range
-//	position.go     a log that is not the one that was read     topicid.go       ids of topics, epochs of leaders
-//	trail.go        what the marks of commits are made of
-//	reader.go       a Reader: a topic without a group           tail.go          the newest records, for the live page
-//
-//	sink.go         a Sink: at least once                       transactions.go  exactly once
-//	shipment.go     records published together                  refused.go       batches refused for their content
-//	partition.go    which partition a key goes to               timestamps.go    the brokers' time for a wrong one
-//
 // Below it: package group joins a consumer group, sends its heartbeats and leaves it, package fetch has many partitions
 // share a request, package txn sends the requests of a transaction to its coordinator, package wire writes and reads
 // record batches and requests byte by byte, package marks the text beside a committed offset, package retry classifies
@@ -67,7 +53,7 @@
 //     partition, and at the beginning of a generation opens the ids of all its partitions ([Transactions.Begin]).
 //     Opening ends at once the transactions that earlier owners left open, dead or asleep, which else would last until
 //     their timeout; an owner that wakes up finds its epoch too low, whatever it sends. No instance needs a name of its
-//     own. Ids in the form of older releases, which joined the parts by dots, are opened too.
+//     own.
 //   - The group's generation. TxnOffsetCommit carries member and generation, so a member of an earlier generation
 //     gets no offsets into a transaction, also while nobody has fenced it yet.
 //   - Stable offsets. A member that takes over a partition asks for its stable offset: the broker refuses to answer
@@ -97,13 +83,11 @@
 //
 //   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is
 //     not asked for: that is a right of its own),
-//   - stamps a batch anew whose timestamps are refused: with the broker's time, which the refusal gives away unless the
-//     topic limits both past and future; else with the nearest allowed time; without timestamps if the broker names no
-//     limits,
 //   - leaves out single records that are refused all the same, and returns them as [Refusal]. The caller may publish
 //     something else in their place ([Sent.Add]), in the same transaction.
 //
-// In a transaction the batches that replace a refused one take over its sequences, which the broker has not used.
+// In a transaction the batches that replace a refused one take over its sequences, which the broker has not used. A
+// refused timestamp is retriable: a clock is wrong, and the batch waits until it is right (timestamps.go).
 //
 // # Around kafka-go
 //

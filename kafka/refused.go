@@ -26,18 +26,14 @@ type Refusal struct {
 
 // Reasons of refusals, for metrics.
 const (
-	RefusedTooLarge  = "too_large"
-	RefusedRecord    = "invalid_record"
-	RefusedTimestamp = "invalid_timestamp"
+	RefusedTooLarge = "too_large"
+	RefusedRecord   = "invalid_record"
 )
 
 // Reason is one of the constants above.
 func (r *Refusal) Reason() string {
-	switch {
-	case errors.Is(r.Err, kafkago.InvalidRecord):
+	if errors.Is(r.Err, kafkago.InvalidRecord) {
 		return RefusedRecord
-	case errors.Is(r.Err, kafkago.InvalidTimestamp):
-		return RefusedTimestamp
 	}
 	return RefusedTooLarge
 }
@@ -73,7 +69,7 @@ func (r *rejection) err(at TopicPartition, number int32, size int) error {
 }
 
 // amend changes a batch that a broker refused for its content, or leaves records out of it. That ends: each time the
-// batch has fewer records, or other timestamps, which happens twice at most.
+// batch has fewer records.
 //
 // In a transaction the sequence numbers go on unchanged, as the broker has taken nothing of the batch. If an earlier
 // attempt had no answer, it may still arrive: then the transaction is given up, and everything begins again under
@@ -88,16 +84,6 @@ func (s *Sink) amend(sh *Shipment, l *load, r *rejection) error {
 			parts = b.Split(b.Bytes() / 2)
 		} else {
 			l.leaveOut(r, 0)
-		}
-	case kafkago.InvalidTimestamp:
-		allowed := s.learnClock(l.at, r)
-		switch {
-		case allowed != nil && b.Stamping() == wire.AsGiven:
-			parts = []wire.Batch{b.Restamp(allowed, allowed.Passed(s.clock.Now()))}
-		case b.Stamping() != wire.Timeless:
-			parts = []wire.Batch{b.Restamp(nil, 0)}
-		default:
-			parts = l.sift(r)
 		}
 	default:
 		parts = l.sift(r)

@@ -13,67 +13,9 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"rivulet/kafka/balance"
 	"rivulet/test/expect"
 )
-
-// old makes the source a member as releases before the balancer were: it offers kafka-go's own ways only, or others.
-func (b *bench) old(s *Source, ways ...kafkago.GroupBalancer) *Source {
-	if ways == nil {
-		ways = []kafkago.GroupBalancer{kafkago.RangeGroupBalancer{}, kafkago.RoundRobinGroupBalancer{}}
-	}
-	s.group.Balancers = ways
-	return s
-}
-
-// A member that joined by kafka-go, as those of older releases do, and a present one read what the other says of itself
-// and of the partitions, whichever leads.
-func TestMembersByKafkaGoShareTheGroup(t *testing.T) {
-	for name, first := range map[string]bool{"it leads": true, "it does not": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, 1)
-			present := b.source(asIs)
-			var it *kafkago.ConsumerGroup
-			joined := make(chan *kafkago.Generation, 10)
-			join := func() {
-				var err error
-				if it, err = kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{ID: "g", Brokers: b.kafka.Addrs(),
-					Topics: []string{"arrivals"}, HeartbeatInterval: 20 * time.Millisecond,
-					GroupBalancers: present.balancer.All()}); err != nil {
-					t.Fatal(err)
-				}
-				go func() {
-					for {
-						g, err := it.Next(context.WithoutCancel(t.Context()))
-						if err != nil {
-							return
-						}
-						g.Start(func(ctx context.Context) { <-ctx.Done() })
-						joined <- g
-					}
-				}()
-			}
-			var mine *worker
-			if first {
-				join()
-				<-joined
-				mine = b.work(present, false)
-			} else {
-				mine = b.work(present, false)
-				b.until("it has both partitions", func() bool { return mine.holding() == 2 })
-				join()
-			}
-			b.until("it has one partition", func() bool { return mine.holding() == 1 })
-			if its := <-joined; len(its.Assignments["arrivals"]) != 1 {
-				t.Errorf("the member by kafka-go was assigned %v", its.Assignments)
-			}
-			if err := it.Close(); err != nil {
-				t.Error(err)
-			}
-			b.until("it has both partitions again", func() bool { return mine.holding() == 2 })
-		})
-	}
-}
 
 // worker is a source at work: it reads, commits and joins again.
 type worker struct {
@@ -179,63 +121,54 @@ func (b *bench) until(what string, condition func() bool) {
 	}
 }
 
-// A member of an older release and a present one share a group, whichever comes first and leads it; the partitions go
-// over to the new one when the old one leaves, and back. Nothing is left out or read twice.
-func TestOldAndNewMembersShareAGroup(t *testing.T) {
-	for name, order := range map[string][2]bool{"old first": {true, false}, "new first": {false, true}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, 1)
-			sent := 0
-			send := func() {
-				for range 10 {
-					b.send("arrivals", fmt.Sprint("record ", sent))
-					sent++
-				}
-			}
-			start := func(old bool) *worker {
-				s := b.source(asIs)
-				if old {
-					b.old(s)
-				}
-				return b.work(s, true)
-			}
-			send()
-			first := start(order[0])
-			b.until("the first has both partitions", func() bool { return first.holding() == 2 })
-			second := start(order[1])
-			b.until("both have one", func() bool { return first.holding() == 1 && second.holding() == 1 })
-			send()
-			first.end()
-			b.until("the second has both", func() bool { return second.holding() == 2 })
-			third := start(order[0])
-			b.until("both have one", func() bool { return second.holding() == 1 && third.holding() == 1 })
-			send()
-			all := func() []string { return slices.Concat(first.has(), second.has(), third.has()) }
-			b.until("all is read", func() bool { return len(all()) >= sent })
-			second.end()
-			third.end()
-			read := all()
-			slices.Sort(read)
-			if len(slices.Compact(slices.Clone(read))) != sent || len(read) != sent {
-				t.Errorf("%d records were sent, and read: %v", sent, read)
-			}
-		})
+// Two members share a group, and the partitions go over to one when the other leaves, and back. Nothing is left out or
+// read twice.
+func TestMembersShareAGroup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1)
+	sent := 0
+	send := func() {
+		for range 10 {
+			b.send("arrivals", fmt.Sprint("record ", sent))
+			sent++
+		}
+	}
+	send()
+	first := b.work(b.source(asIs), true)
+	b.until("the first has both partitions", func() bool { return first.holding() == 2 })
+	second := b.work(b.source(asIs), true)
+	b.until("both have one", func() bool { return first.holding() == 1 && second.holding() == 1 })
+	send()
+	first.end()
+	b.until("the second has both", func() bool { return second.holding() == 2 })
+	third := b.work(b.source(asIs), true)
+	b.until("both have one", func() bool { return second.holding() == 1 && third.holding() == 1 })
+	send()
+	all := func() []string { return slices.Concat(first.has(), second.has(), third.has()) }
+	b.until("all is read", func() bool { return len(all()) >= sent })
+	second.end()
+	third.end()
+	read := all()
+	slices.Sort(read)
+	if len(slices.Compact(slices.Clone(read))) != sent || len(read) != sent {
+		t.Errorf("%d records were sent, and read: %v", sent, read)
 	}
 }
 
-// forgetful is range as a leader does it that has not heard of all partitions, until it has.
+// forgetful is the balancer of a leader that has not heard of all partitions, until it has.
 type forgetful struct {
-	kafkago.RangeGroupBalancer
-	knows *atomic.Bool
+	*balance.Balancer
+	knows atomic.Bool
 }
 
 // AssignGroups leaves all partitions out but the first.
-func (f forgetful) AssignGroups(members []kafkago.GroupMember, all []kafkago.Partition) kafkago.GroupMemberAssignments {
+func (f *forgetful) AssignGroups(members []kafkago.GroupMember,
+	all []kafkago.Partition) kafkago.GroupMemberAssignments {
 	if !f.knows.Load() {
 		all = slices.DeleteFunc(slices.Clone(all), func(p kafkago.Partition) bool { return p.ID > 0 })
+		return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
 	}
-	return f.RangeGroupBalancer.AssignGroups(members, all)
+	return f.Balancer.AssignGroups(members, all)
 }
 
 // view is a member's message to the group's leader.
@@ -256,17 +189,19 @@ func viewOf(t *testing.T, s *Source) (v view) {
 	return v
 }
 
-// A leader of an older release leaves partitions out. The other member, which does not lead, asks for them.
+// A leader leaves partitions out. The other member, which does not lead, asks for them.
 func TestPartitionsThatAreAssignedToNobodyAreAskedFor(t *testing.T) {
 	b := newBench(t, 1)
-	var knows atomic.Bool
-	old := b.work(b.old(b.source(asIs), forgetful{knows: &knows}), false)
-	b.until("the old one leads", func() bool { return old.holding() == 1 })
+	leads := b.source(asIs)
+	forgets := &forgetful{Balancer: leads.balancer}
+	leads.group.Balancer = forgets
+	leader := b.work(leads, false)
+	b.until("the first one leads", func() bool { return leader.holding() == 1 })
 	mine := b.source(asIs)
 	b.work(mine, true)
 	asked := func() int { return viewOf(t, mine).Asked }
-	b.until("the new one has asked again", func() bool { return asked() >= 3 })
-	knows.Store(true)
+	b.until("the other one has asked again", func() bool { return asked() >= 3 })
+	forgets.knows.Store(true)
 	b.until("all is assigned", func() bool {
 		info := b.kafka.Cluster.GroupInfo("g")
 		return len(info.Members) == 2 && info.NumAssigned() == 2

@@ -26,7 +26,7 @@ type Shipment struct {
 	Headers []Header
 
 	sink  *Sink
-	now   time.Time
+	now   time.Time // of records that bring no time, until their batch is sealed
 	lanes []*lane
 	loads []*load
 	where map[TopicPartition]int // position in loads
@@ -44,6 +44,7 @@ type load struct {
 	wire    []byte // the current batch as it is sent; nil: not sent yet
 	// sequence is the sequence number of the current batch's first record, in a transaction.
 	sequence int32
+	dated    bool // some record has a timestamp of its own; else all have the time of publishing
 	unsure   bool // an attempt to write the current batch, or the batch that it was split from, may have succeeded
 	refused  []Refusal
 }
@@ -58,7 +59,7 @@ func (s *Sink) Shipment() *Shipment {
 	for _, l := range sh.loads {
 		sh.spare = append(sh.spare, l.batches...)
 	}
-	sh.now, sh.lanes, sh.loads, sh.count, sh.within = s.now(), sh.lanes[:0], sh.loads[:0], 0, nil
+	sh.now, sh.lanes, sh.loads, sh.count, sh.within = s.clock.Now(), sh.lanes[:0], sh.loads[:0], 0, nil
 	if sh.where == nil {
 		sh.where = make(map[TopicPartition]int)
 	}
@@ -78,16 +79,12 @@ func (s *Shipment) Add(ctx context.Context, topic string, r *Record) error {
 		k = len(s.lanes)
 		s.lanes = append(s.lanes, l)
 	}
-	stamp := r.Time
-	if stamp.IsZero() {
-		stamp = s.now
-	}
-	s.add(s.lanes[k].forKey(r.Key), s.lanes[k].limit, r, stamp)
+	s.add(s.lanes[k].forKey(r.Key), s.lanes[k].limit, r)
 	return nil
 }
 
 // add appends one record to the partition's last batch, or begins another where that one would grow over the limit.
-func (s *Shipment) add(at TopicPartition, limit int, r *Record, stamp time.Time) {
+func (s *Shipment) add(at TopicPartition, limit int, r *Record) {
 	k, known := s.where[at]
 	if !known {
 		k = len(s.loads)
@@ -97,6 +94,12 @@ func (s *Shipment) add(at TopicPartition, limit int, r *Record, stamp time.Time)
 	l := s.loads[k]
 	if n := len(l.batches); n == 0 || !l.batches[n-1].Fits(r, limit) {
 		l.batches = append(l.batches, s.batch())
+	}
+	stamp := r.Time
+	if stamp.IsZero() {
+		stamp = s.now
+	} else {
+		l.dated = true
 	}
 	l.batches[len(l.batches)-1].Append(r.Key, r.Value, r.Headers, stamp, s.count)
 	s.count++
@@ -122,7 +125,8 @@ func (s *Shipment) join(tx *txn.Session) {
 }
 
 // seal finishes the current batch of a load, unless that has been done. If the topic's limit has been found lower since
-// the batch was filled, the batch is split before.
+// the batch was filled, the batch is split before. Its records get the present time, unless they have their own: a batch
+// that is sealed again, as its timestamps were refused, has the clock's time of then.
 func (s *Sink) seal(sh *Shipment, l *load) error {
 	if l.wire != nil {
 		return nil
@@ -131,6 +135,9 @@ func (s *Sink) seal(sh *Shipment, l *load) error {
 	if limit := s.limit(l.at.Topic); b.Count() > 1 && b.Bytes() > limit {
 		l.batches = slices.Replace(l.batches, l.written, l.written+1, b.Split(limit)...)
 		b = l.current()
+	}
+	if !l.dated {
+		b.Redate(s.clock.Now())
 	}
 	if sh.within != nil {
 		b.Sign(sh.within.Producer, sh.within.Epoch, l.sequence)
@@ -286,6 +293,10 @@ func (s *Sink) settle(sh *Shipment, l *load, answer *produce.ResponsePartition) 
 		return nil
 	case retry.Judge(code) == retry.Content:
 		return s.amend(sh, l, newRejection(answer))
+	case code == kafkago.InvalidTimestamp:
+		err := s.misdated(l, newRejection(answer))
+		l.wire = nil
+		return err
 	case code == kafkago.RequestTimedOut, code == kafkago.NotEnoughReplicasAfterAppend:
 		l.unsure = true
 	}

@@ -13,7 +13,6 @@ import (
 
 	"rivulet/kafka/retry"
 	"rivulet/kafka/txn"
-	"rivulet/kafka/wire"
 )
 
 // BatchBytes is the size to which record batches are filled, before compression. A record that is larger makes one
@@ -36,9 +35,8 @@ type Sink struct {
 	coordinator txn.Coordinator
 	log         *slog.Logger
 
-	allowed atomic.Pointer[wire.Span] // timestamps that a broker allows; nil: none has been refused
-	mu      sync.Mutex
-	limits  map[string]int // for topics that refused a batch for its size: the size to fill batches to
+	mu     sync.Mutex
+	limits map[string]int // for topics that refused a batch for its size: the size to fill batches to
 }
 
 // NewSink returns a sink that compresses record batches with gzip, snappy, lz4 or zstd; none or empty means none. It
@@ -59,8 +57,8 @@ func NewSink(c *Client, compression string, p retry.Patience) (*Sink, error) {
 }
 
 // Send appends records to a topic. It returns when all in-sync replicas have them. An error that [retry.Judge] calls
-// Content says that a record was refused; the others were appended. Timestamps that the topic does not take are
-// replaced, with a warning. If the topic is made anew with fewer partitions meanwhile, all records are sent to the
+// Content says that a record was refused; the others were appended. While the topic does not take the records'
+// timestamps, Send waits. If the topic is made anew with fewer partitions meanwhile, all records are sent to the
 // new one.
 func (s *Sink) Send(ctx context.Context, topic string, records []Record) error {
 	for {

@@ -120,7 +120,7 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 	p = p.Complete()
 	b := &balance.Balancer{}
 	member := group.NewMember(groups{c}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
-		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancers: b.All()})
+		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b})
 	return &Source{client: c, opts: o, with: p, group: member, balancer: b,
 		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}, nil
 }

@@ -1,47 +1,50 @@
 package kafka
 
 import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
-	"rivulet/kafka/wire"
+	kafkago "github.com/segmentio/kafka-go"
 )
 
-// now is the time of records that have none of their own: this process' clock, unless a broker has refused it.
-func (s *Sink) now() time.Time {
-	now := s.clock.Now()
-	allowed := s.allowed.Load()
-	if allowed == nil {
-		return now
+// misdated is the error of a batch whose timestamps its topic does not take
+// (message.timestamp.before.max.ms and message.timestamp.after.max.ms). It is an outage: one of two clocks is wrong,
+// and whoever reads the error needs both to see which.
+func (s *Sink) misdated(l *load, r *rejection) error {
+	ours := "this machine's clock says " + s.clock.Now().UTC().Format(time.RFC3339)
+	if l.dated {
+		first, latest := l.current().Times()
+		ours = fmt.Sprintf("the records bring timestamps such as %s and %s, ", first.UTC().Format(time.RFC3339),
+			latest.UTC().Format(time.RFC3339)) + ours
 	}
-	return time.UnixMilli(allowed.Fit(now.UnixMilli(), allowed.Passed(now)))
+	return fmt.Errorf("publishing to %s: partition %d: %w: %s, and %s: set the clock that is wrong, or see the topic's "+
+		"message.timestamp.before.max.ms and message.timestamp.after.max.ms", l.at.Topic, l.at.Partition,
+		kafkago.InvalidTimestamp, ours, brokersClock(strings.Join(append([]string{r.message}, r.messages...), " ")))
 }
 
-// warnEvery is how often a wrong clock is worth a line in the log.
-const warnEvery = time.Hour
+// limits finds the limits in a refusal, as "The timestamp should be within [-9223370241497, 1795361043982]".
+var limits = regexp.MustCompile(`within \[(-?\d+), ?(-?\d+)\]`)
 
-// learnClock stores the limits that a broker's refusal names, and warns of the clocks' difference. It returns nil if
-// the refusal names no limits.
-func (s *Sink) learnClock(at TopicPartition, r *rejection) *wire.Span {
-	now := s.clock.Now()
-	allowed := wire.ReadSpan(strings.Join(append([]string{r.message}, r.messages...), " "), now)
-	if allowed == nil {
-		return nil
+// brokersClock says what a broker's refusal tells of its clock. The limits are its time less
+// message.timestamp.before.max.ms, and its time plus message.timestamp.after.max.ms, in milliseconds. The first one is
+// the largest number there is, unless it is set: then its limit gives the time away.
+func brokersClock(text string) string {
+	found := limits.FindStringSubmatch(text)
+	if found == nil {
+		return "the broker does not say what its clock says"
 	}
-	before := s.allowed.Swap(allowed)
-	if before != nil && now.Sub(before.Since) < warnEvery {
-		return allowed
+	low, err := strconv.ParseInt(found[1], 10, 64)
+	high, err2 := strconv.ParseInt(found[2], 10, 64)
+	if err != nil || err2 != nil {
+		return "the broker does not say what its clock says"
 	}
-	local := now.UnixMilli()
-	attrs := []any{"topic", at.Topic, "clock", now.UTC().Format(time.RFC3339)}
-	if allowed.Broker != 0 {
-		attrs = append(attrs, "brokers_clock", time.UnixMilli(allowed.Broker).UTC().Format(time.RFC3339),
-			"ahead", (time.Duration(local-allowed.Broker) * time.Millisecond).Round(time.Second))
-	} else {
-		nearest := allowed.Fit(local, 0)
-		attrs = append(attrs, "over_the_limit_by", (time.Duration(local-nearest) * time.Millisecond).Round(time.Second))
+	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	if low < math.MinInt64/2 {
+		return "the broker's " + at(low+math.MaxInt64)
 	}
-	s.log.Warn("timestamps are refused: this machine's clock differs from the brokers'; records get the brokers' time, "+
-		"or the nearest that the topic takes", attrs...)
-	return allowed
+	return "the broker takes timestamps from " + at(low) + " to " + at(high)
 }

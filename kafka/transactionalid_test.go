@@ -1,14 +1,8 @@
 package kafka
 
 import (
-	"errors"
-	"testing"
-
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"rivulet/kafka/retry"
 	"rivulet/test/expect"
+	"testing"
 )
 
 // Two groups whose names and topics, joined by dots, are the same do not fence one another.
@@ -36,36 +30,5 @@ func TestGroupsDoNotFenceOneAnother(t *testing.T) {
 			}
 			seen[got] = of
 		}
-	}
-}
-
-// A member of an older release, which names its ids in another way, is fenced by one of this release that takes over
-// its partition, and its transaction is ended. Whoever may not use such an id has nobody who did.
-func TestMembersOfOlderReleasesAreFenced(t *testing.T) {
-	b := newBench(t, 1)
-	old, err := b.sink().coordinator.Open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout)
-	expect.OK(t, err)
-	expect.OK(t, old.AddPartitions(t.Context(), []TopicPartition{{Topic: "predictions", Partition: 0}}))
-	b.transactions(anybody, zero)
-	b.wantEnded()
-	if err := old.End(t.Context(), true); !retry.Fenced(err) {
-		t.Errorf("the old member commits after another one has taken over: %v", err)
-	}
-
-	b.kafka.Cluster.ControlKey(int16(kmsg.InitProducerID), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		b.kafka.Cluster.KeepControl()
-		if *r.(*kmsg.InitProducerIDRequest).TransactionalID != "tx.arrivals.0" {
-			return nil, nil, false
-		}
-		refusal := r.ResponseKind().(*kmsg.InitProducerIDResponse)
-		refusal.ErrorCode = kerr.TransactionalIDAuthorizationFailed.Code
-		return refusal, nil, true
-	})
-	if err := deliver(t.Context(), b.transactions(anybody, zero), batch(anybody, zero, 0, 10)); err != nil {
-		t.Errorf("rights for the old id are missing: %v", err)
-	}
-	if _, err := b.sink().coordinator.Open(t.Context(), "tx.arrivals.0", DefaultTransactionTimeout); !errors.Is(err,
-		TransactionalIDAuthorizationFailed) {
-		t.Errorf("opening the old id by itself: %v", err)
 	}
 }

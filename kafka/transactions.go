@@ -77,10 +77,8 @@ func (t *Transactions) Begin(ctx context.Context, by Committer, assigned []Topic
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			if errs[i] = t.sink.coordinator.FenceFormer(ctx, t.id, at, t.timeout); errs[i] == nil {
-				id := TransactionalIDFor(t.id, at.Topic, at.Partition)
-				sessions[i], errs[i] = t.sink.coordinator.Open(ctx, id, t.timeout)
-			}
+			id := TransactionalIDFor(t.id, at.Topic, at.Partition)
+			sessions[i], errs[i] = t.sink.coordinator.Open(ctx, id, t.timeout)
 		})
 	}
 	wg.Wait()

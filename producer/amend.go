@@ -19,12 +19,9 @@ type try struct {
 	answered   event.Record      // the record of the prediction's arrival
 	letter     *event.DeadLetter // nil: it is still a prediction
 	keyed      bool              // it gets a key if it has none
-	limit      int               // for a dead letter: bytes of a batch with it alone
+	small      bool              // of a dead letter: without headers, value and a long key
 	why        error             // why the prediction was refused
-
-	// Findings about the record.
-	keyless, bare bool
-	size          int // for a dead letter: bytes of a batch with it alone
+	keyless    bool              // its record has no key
 }
 
 // encodedBatch is an encoded batch: with keys for records without one, or as they are.
@@ -37,7 +34,7 @@ type encodedBatch struct {
 func (b *encodedBatch) first(place int) try {
 	n := len(b.Predictions)
 	if place >= n {
-		return try{place: place, letter: &b.DeadLetters[place-n], keyed: b.keyedLetters, limit: kafka.BatchBytes}
+		return try{place: place, letter: &b.DeadLetters[place-n], keyed: b.keyedLetters}
 	}
 	t := try{place: place, prediction: &b.Predictions[place], keyed: b.keyedPredictions}
 	if place < len(b.Answered) {
@@ -60,7 +57,7 @@ func (d *amendedDelivery) Refused() []kafka.Refusal { return d.refused }
 //
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
-//	a dead letter is refused             with less and less of its record, see trimmings
+//	a dead letter is refused             a small one (letter.go), which is also tried first where it is too large
 func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) (kafka.Delivery, error) {
 	out := &amendedDelivery{Delivery: sent}
 	var tries []try // records of the last shipment; nil: the batch
@@ -103,19 +100,16 @@ func (p *Producer) tried(s *kafka.Shipment, b *encodedBatch, tries []try, place 
 
 // change gives a refused record another form. It reports whether there is one.
 func (p *Producer) change(t *try, err error) bool {
-	size := errors.Is(err, kafka.MessageTooLarge) || errors.Is(err, kafka.RecordListTooLarge)
 	switch {
 	case t.keyless && !t.keyed && errors.Is(err, kafka.InvalidRecord):
 		t.keyed = true
 	case t.letter == nil:
 		t.letter, t.why = instead(t, err), err
-		t.keyed, t.limit = p.keyedLetters.Load(), kafka.BatchBytes
-	case t.bare:
+		t.keyed = p.keyedLetters.Load()
+	case t.small:
 		return false
-	case size:
-		t.limit = t.size - 1
-	default: // the content is refused: leave out only parts that are not from its record
-		t.limit = 0
+	default:
+		t.small = true
 	}
 	return true
 }

@@ -119,8 +119,10 @@ func (p *Producer) record(s *kafka.Shipment, t *try) (topic string, r kafka.Reco
 		r, err = p.prediction(s, t)
 	} else {
 		topic = p.opts.DeadLetters
-		r, t.bare = trim(t.letter, t.keyed, t.limit)
-		t.size = r.BatchBytes()
+		if r = letterRecord(t.letter, t.keyed, t.small); !t.small && r.BatchBytes() > kafka.BatchBytes {
+			t.small = true
+			r = letterRecord(t.letter, t.keyed, true)
+		}
 	}
 	t.keyless = r.Key == nil
 	return topic, r, err

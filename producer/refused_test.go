@@ -16,21 +16,21 @@ import (
 	"rivulet/kafka"
 )
 
-// Dead letters whose headers are many and small, empty, or without a value, are counted exactly: the published record
-// fits into a batch, and lacks no more parts than necessary.
+// Dead letters whose headers are many and small, empty, or without a value, are counted exactly: they are published
+// whole if they fit into a batch, and else small.
 func TestDeadLettersAreCountedExactly(t *testing.T) {
+	p := newBench(t).producer()
 	for _, c := range []struct {
 		n          int
 		key, value string
 		size       int // of the record's own value
 		trimmed    string
 	}{
-		{80_650, "h", "0123456789", 1, "80650 headers of 887150 bytes"},
-		{262_100, "hh", "", 1, "262100 headers of 524200 bytes"},
-		{524_200, "", "", 1, "524200 headers of 0 bytes"},
+		{80_650, "h", "0123456789", 1, "80650 headers of 887150 bytes, value of 1 bytes"},
+		{262_100, "hh", "", 1, "262100 headers of 524200 bytes, value of 1 bytes"},
+		{524_200, "", "", 1, "524200 headers of 0 bytes, value of 1 bytes"},
 		{50_000, "h", "0123456789", 1, ""},
-		{3, "h", "0123456789", 2 << 20, "value of 2097152 bytes"},
-		{80_650, "h", "0123456789", 2 << 20, "80650 headers of 887150 bytes, value of 2097152 bytes"},
+		{3, "h", "0123456789", 2 << 20, "3 headers of 33 bytes, value of 2097152 bytes"},
 	} {
 		d := &event.DeadLetter{Key: []byte("bad"), Value: bytes.Repeat([]byte("{"), c.size), IngestTime: time.Now(),
 			Source: event.Source{Topic: "arrivals", Offset: 3}, Reason: event.ReasonUnparsable,
@@ -38,52 +38,46 @@ func TestDeadLettersAreCountedExactly(t *testing.T) {
 		for range c.n {
 			d.Headers = append(d.Headers, event.Header{Key: c.key, Value: []byte(c.value)})
 		}
-		r, bare := trim(d, false, kafka.BatchBytes)
+		_, r, err := p.record(nil, &try{letter: d})
 		var trimmed string
 		for _, h := range r.Headers {
 			if h.Key == event.HeaderTrimmed {
 				trimmed = string(h.Value)
 			}
 		}
-		if r.BatchBytes() > kafka.BatchBytes || trimmed != c.trimmed || string(r.Key) != "bad" || bare {
-			t.Errorf("%d headers, value of %d bytes: a batch of %d bytes, trimmed %q, key %q", c.n, c.size, r.BatchBytes(),
-				trimmed, r.Key)
+		if err != nil || r.BatchBytes() > kafka.BatchBytes || trimmed != c.trimmed || string(r.Key) != "bad" {
+			t.Errorf("%d headers, value of %d bytes: a batch of %d bytes, trimmed %q, key %q, %v", c.n, c.size, r.BatchBytes(),
+				trimmed, r.Key, err)
 		}
 	}
 }
 
-// Dead letters are trimmed part by part, as the topic takes less and less; the source stays.
-func TestDeadLettersAreTrimmedPartByPart(t *testing.T) {
-	d := &event.DeadLetter{Key: bytes.Repeat([]byte("k"), 4000), Value: bytes.Repeat([]byte("v"), 2000),
-		Detail:  strings.Repeat("d", 900),
-		Headers: []event.Header{{Key: "h", Value: bytes.Repeat([]byte("h"), 1000)}},
-		Source:  event.Source{Topic: "arrivals", Partition: 2, Offset: 3}}
-	var got []string
-	for limit := 1 << 20; ; {
-		r, bare := trim(d, true, limit)
+// A small dead letter has its source, and what it lacks stands in a header; only a long key goes.
+func TestSmallDeadLetters(t *testing.T) {
+	for _, c := range []struct {
+		key     int // its length
+		keyed   bool
+		want    string
+		trimmed string
+	}{
+		{1024, false, strings.Repeat("k", 1024), "1 headers of 1001 bytes, value of 2000 bytes"},
+		{1025, false, "", "1 headers of 1001 bytes, value of 2000 bytes, key of 1025 bytes"},
+		{1025, true, "arrivals/2/3", "1 headers of 1001 bytes, value of 2000 bytes, key of 1025 bytes"},
+	} {
+		d := &event.DeadLetter{Key: bytes.Repeat([]byte("k"), c.key), Value: bytes.Repeat([]byte("v"), 2000),
+			Detail:  "unexpected EOF",
+			Headers: []event.Header{{Key: "h", Value: bytes.Repeat([]byte("h"), 1000)}},
+			Source:  event.Source{Topic: "arrivals", Partition: 2, Offset: 3}}
+		r := letterRecord(d, c.keyed, true)
 		has := map[string]string{}
 		for _, h := range r.Headers {
 			has[h.Key] = string(h.Value)
 		}
-		got = append(got, has[event.HeaderTrimmed])
-		if has[event.HeaderSourceOffset] != "3" || r.Key == nil {
-			t.Errorf("limit %d: source offset %q, key %q", limit, has[event.HeaderSourceOffset], r.Key)
+		if string(r.Key) != c.want || r.Value != nil || has[event.HeaderTrimmed] != c.trimmed ||
+			has[event.HeaderSourceOffset] != "3" || has[event.HeaderDetail] != "unexpected EOF" ||
+			has[event.HeaderValueBytes] != "2000" || has["h"] != "" {
+			t.Errorf("a key of %d bytes, keyed %t: key %.20q, value %.20q, headers %v", c.key, c.keyed, r.Key, r.Value, has)
 		}
-		if bare {
-			if string(r.Key) != "arrivals/2/3" || r.Value != nil || has[event.HeaderDetail] != "" ||
-				has[event.HeaderValueBytes] != "2000" {
-				t.Errorf("at last key %.20q, value %.20q, headers %v", r.Key, r.Value, has)
-			}
-			break
-		}
-		if limit = r.BatchBytes() - 1; len(got) > 10 {
-			t.Fatal("it never ends")
-		}
-	}
-	const headers, all = "1 headers of 1001 bytes", "1 headers of 1001 bytes, value of 2000 bytes, key of 4000 bytes"
-	want := []string{"", headers, "value of 2000 bytes", headers + ", value of 2000 bytes", "key of 4000 bytes", all, all}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("trimmed %q, want %q", got, want)
 	}
 }
 
@@ -92,7 +86,7 @@ func TestTrimmedHeadersAreOfTheLastFailure(t *testing.T) {
 	d := &event.DeadLetter{Value: []byte("{"),
 		Headers: []event.Header{{Key: event.HeaderTrimmed, Value: []byte("value of 7 bytes")},
 			{Key: event.HeaderValueBytes, Value: []byte("7")}, {Key: "own", Value: []byte("1")}}}
-	r, _ := trim(d, false, kafka.BatchBytes)
+	r := letterRecord(d, false, false)
 	for _, h := range r.Headers {
 		if h.Key == event.HeaderTrimmed || h.Key == event.HeaderValueBytes {
 			t.Errorf("header %s: %s", h.Key, h.Value)

@@ -22,7 +22,7 @@
 //	rivulet_dead_letters_total{reason,version}           records set aside, by event's reasons and the version that
 //	                                                     answered
 //	rivulet_dropped_records_total{reason}                records that no topic takes in any form: too_large,
-//	                                                     invalid_record, invalid_timestamp; the log names their places
+//	                                                     invalid_record; the log names their places
 //	rivulet_forgotten_ids_total{outcome}                 ids that records asked to forget (input.forget): removed,
 //	                                                     unknown (nothing was stored)
 //	rivulet_skipped_records_total{kind}                  records that are no arrivals and nothing is wrong with: delete,

@@ -160,7 +160,7 @@ func newMetrics(opts Options, health *health) *metrics {
 
 // startAtZero makes the known labels visible, so that a rate sees their first event.
 func (m *metrics) startAtZero() {
-	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord, kafka.RefusedTimestamp} {
+	for _, reason := range []string{kafka.RefusedTooLarge, kafka.RefusedRecord} {
 		m.drops.WithLabelValues(reason)
 	}
 	for _, reading := range []string{"ignored", "missing", "above", "direction", "type", "unknown_type"} {

@@ -282,7 +282,6 @@ rivulet_dropped_edges_total 5
 # HELP rivulet_dropped_records_total Records that no topic takes in any form, by the brokers' reason.
 # TYPE rivulet_dropped_records_total counter
 rivulet_dropped_records_total{reason="invalid_record"} 0
-rivulet_dropped_records_total{reason="invalid_timestamp"} 0
 rivulet_dropped_records_total{reason="too_large"} 1
 # HELP rivulet_edge_wait_arrivals_total Arrivals that have waited for edges, by why they wait no longer: ` +
 		`complete, late, crowded, superseded, idle.

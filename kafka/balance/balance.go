@@ -13,9 +13,6 @@ import (
 // Balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's
 // RangeGroupBalancer does. That one knows only the partitions that the leader's broker knows. Here each member says in
 // its user data how many it has seen, and the most that any member has seen is shared out.
-//
-// Members offer kafka-go's range as well. A group with a member of an older release, which knows no other way, agrees
-// on that; when the last such member has left, the group agrees on this one.
 type Balancer struct {
 	mu   sync.Mutex
 	view view
@@ -24,7 +21,7 @@ type Balancer struct {
 	pause time.Duration
 }
 
-// view is a member's user data, as JSON. Fields that a reader does not know are ignored.
+// view is a member's user data, as JSON.
 type view struct {
 	// Partitions is how many partitions each topic has.
 	Partitions map[string]int `json:"partitions"`
@@ -72,12 +69,6 @@ func (*Balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Par
 		}
 	}
 	return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
-}
-
-// All are the ways to share out partitions that a member offers, the preferred one first. The others belong to older
-// releases, and stay for as long as a group may still have such members.
-func (b *Balancer) All() []kafkago.GroupBalancer {
-	return []kafkago.GroupBalancer{b, kafkago.RangeGroupBalancer{}, kafkago.RoundRobinGroupBalancer{}}
 }
 
 // Saw takes note of how many partitions the topics have. It reports whether that differs from before, and whether a

@@ -43,8 +43,8 @@ type Options struct {
 	// Session is the silence after which the coordinator gives a member's partitions to others. Rebalance is how long it
 	// waits for the members to join.
 	Session, Rebalance time.Duration
-	// Balancers are the ways to share out partitions that this member knows, the preferred one first.
-	Balancers []kafkago.GroupBalancer
+	// Balancer shares out the partitions, if this member leads the group.
+	Balancer kafkago.GroupBalancer
 }
 
 // Member is a member of a group, for one goroutine; [Member.Beat] may be called by another one.
@@ -104,15 +104,12 @@ func (m *Member) enter(ctx context.Context, coordinator int32) (*kmsg.JoinGroupR
 	req.Group, req.MemberID, req.InstanceID, req.ProtocolType = m.Group, m.id, m.instance(), protocolType
 	req.SessionTimeoutMillis = int32(m.Session.Milliseconds())
 	req.RebalanceTimeoutMillis = int32(m.Rebalance.Milliseconds())
-	for _, b := range m.Balancers {
-		data, err := b.UserData()
-		if err != nil {
-			return nil, fmt.Errorf("describing this member for %s: %w", b.ProtocolName(), err)
-		}
-		view := kmsg.ConsumerMemberMetadata{Topics: m.Topics, UserData: data}
-		req.Protocols = append(req.Protocols,
-			kmsg.JoinGroupRequestProtocol{Name: b.ProtocolName(), Metadata: view.AppendTo(nil)})
+	data, err := m.Balancer.UserData()
+	if err != nil {
+		return nil, fmt.Errorf("describing this member for %s: %w", m.Balancer.ProtocolName(), err)
 	}
+	view := kmsg.ConsumerMemberMetadata{Topics: m.Topics, UserData: data}
+	req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: m.Balancer.ProtocolName(), Metadata: view.AppendTo(nil)}}
 	answer, err := ask[*kmsg.JoinGroupResponse](ctx, m, m.Rebalance+instant, req, joinVersion, coordinator)
 	if err != nil {
 		return nil, err
@@ -164,8 +161,7 @@ func (m *Member) sync(ctx context.Context, coordinator int32, entered *kmsg.Join
 	return in, err
 }
 
-// assign shares out the partitions among all members, in the way that all of them know. Static members are in the order
-// of their instance ids, so that each gets the same partitions in every generation of the same members.
+// assign shares out the partitions among all members. Static members are in the order of their instance ids, so that each gets the same partitions in every generation of the same members.
 func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
 	[]kmsg.SyncGroupRequestGroupAssignment, error) {
 	counts, err := m.brokers.Partitions(ctx, m.Topics)
@@ -181,8 +177,8 @@ func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
 	ids := make(map[string]string, len(entered.Members)) // by the name that a balancer orders a member by
 	var members []kafkago.GroupMember
 	for _, other := range entered.Members {
-		view, err := metadata(other.ProtocolMetadata)
-		if err != nil {
+		var view kmsg.ConsumerMemberMetadata
+		if err := view.ReadFrom(other.ProtocolMetadata); err != nil {
 			return nil, fmt.Errorf("reading what member %s of the group knows: %w", other.MemberID, err)
 		}
 		name := other.MemberID
@@ -192,37 +188,19 @@ func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
 		ids[name] = other.MemberID
 		members = append(members, kafkago.GroupMember{ID: name, Topics: view.Topics, UserData: view.UserData})
 	}
-	for _, b := range m.Balancers {
-		if entered.Protocol == nil || b.ProtocolName() != *entered.Protocol {
-			continue
-		}
-		var all []kmsg.SyncGroupRequestGroupAssignment
-		for name, topics := range b.AssignGroups(members, known) {
-			var own kmsg.ConsumerMemberAssignment
-			for topic, partitions := range topics {
-				t := kmsg.ConsumerMemberAssignmentTopic{Topic: topic}
-				for _, id := range partitions {
-					t.Partitions = append(t.Partitions, int32(id))
-				}
-				own.Topics = append(own.Topics, t)
+	var all []kmsg.SyncGroupRequestGroupAssignment
+	for name, topics := range m.Balancer.AssignGroups(members, known) {
+		var own kmsg.ConsumerMemberAssignment
+		for topic, partitions := range topics {
+			t := kmsg.ConsumerMemberAssignmentTopic{Topic: topic}
+			for _, id := range partitions {
+				t.Partitions = append(t.Partitions, int32(id))
 			}
-			all = append(all, kmsg.SyncGroupRequestGroupAssignment{MemberID: ids[name],
-				MemberAssignment: own.AppendTo(nil)})
+			own.Topics = append(own.Topics, t)
 		}
-		return all, nil
+		all = append(all, kmsg.SyncGroupRequestGroupAssignment{MemberID: ids[name], MemberAssignment: own.AppendTo(nil)})
 	}
-	return nil, kafkago.InconsistentGroupProtocol
-}
-
-// metadata reads what a member says of itself. kafka-go, with which members of older releases joined, calls its form
-// version 1 and leaves out the field that version 1 has beyond version 0.
-func metadata(raw []byte) (view kmsg.ConsumerMemberMetadata, err error) {
-	if err = view.ReadFrom(raw); err != nil && len(raw) > 2 {
-		plain := append([]byte{0, 0}, raw[2:]...)
-		view = kmsg.ConsumerMemberMetadata{}
-		err = view.ReadFrom(plain)
-	}
-	return view, err
+	return all, nil
 }
 
 // Beat sends a heartbeat to a broker that should be the coordinator. RebalanceInProgress means that the group waits for

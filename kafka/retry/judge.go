@@ -23,14 +23,14 @@ const (
 	GenerationOver
 	// Permanent errors come back at every attempt: missing rights, wrong passwords.
 	Permanent
-	// Content errors concern a record's size, key or timestamp. They come back for that record and for no other. A
+	// Content errors concern a record's size or key. They come back for that record and for no other. A
 	// kafka.Sink changes its batch, or leaves the record out and reports it as a kafka.Refusal.
 	Content
 )
 
 // contentCodes are the codes of Content errors.
 var contentCodes = []kafkago.Error{kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge,
-	kafkago.InvalidRecord, kafkago.InvalidTimestamp}
+	kafkago.InvalidRecord}
 
 // Judge classifies an error, which must not be nil. An error that is no answer of a broker is Retriable, unless it has
 // a method Permanent() bool that returns true.

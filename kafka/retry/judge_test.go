@@ -24,7 +24,7 @@ func TestJudge(t *testing.T) {
 		GenerationOver: {ErrGeneration, kafkago.IllegalGeneration, kafkago.ProducerFenced, kafkago.OutOfOrderSequenceNumber,
 			kafkago.Error(120), fmt.Errorf("%w: %w", ErrGeneration, kafkago.NotEnoughReplicas),
 			fmt.Errorf("%w: %w", ErrGeneration, kafkago.MessageSizeTooLarge)},
-		Content: {kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord, kafkago.InvalidTimestamp},
+		Content: {kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidRecord},
 		Retriable: {io.EOF, kafkago.NotLeaderForPartition, kafkago.UnknownTopicOrPartition, kafkago.Error(88),
 			context.Canceled,
 			hopeless(false), errors.New("no address is known")},

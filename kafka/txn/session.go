@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -244,18 +243,6 @@ func (a *answers) add(topic string, id int32, code int16) {
 	if a.worst == nil || retry.Judge(err) != retry.Retriable || errors.Is(a.worst, retry.OperationNotAttempted) {
 		a.worst = err
 	}
-}
-
-// FenceFormer ends transactions that a member of an older release left open for a partition, and fences it. Older
-// releases joined the parts of a transactional id by dots: group a.b with topic c and group a with topic b.c had the
-// same one. Nobody writes under that id here, so missing rights for it are no error: a user without them had no member
-// that wrote.
-func (c *Coordinator) FenceFormer(ctx context.Context, id string, at wire.TopicPartition, timeout time.Duration) error {
-	_, err := c.Open(ctx, id+"."+at.Topic+"."+strconv.Itoa(at.Partition), timeout)
-	if errors.Is(err, kafkago.TransactionalIDAuthorizationFailed) {
-		return nil
-	}
-	return err
 }
 
 // abortTimeout bounds the courtesy of an abort: readers wait for it less than for the transaction's timeout.

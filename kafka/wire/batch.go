@@ -37,12 +37,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Batch is a record batch that is being written. It keeps the place of each of its records among the published records.
 type Batch struct {
-	buf     []byte // room for size and header, then the records, not compressed
-	places  []int32
-	first   int64 // timestamps in milliseconds
-	max     int64
-	signed  signature
-	stamped Stamping
+	buf    []byte // room for size and header, then the records, not compressed
+	places []int32
+	first  int64 // timestamps in milliseconds
+	max    int64
+	signed signature
 }
 
 // signature makes a batch part of a producer's transaction.
@@ -69,8 +68,14 @@ func (b *Batch) Bytes() int { return len(b.buf) }
 // Place returns the place of the batch's record number among the published records.
 func (b *Batch) Place(number int32) int { return int(b.places[number]) }
 
-// Stamping says where the timestamps of the records come from.
-func (b *Batch) Stamping() Stamping { return b.stamped }
+// Redate gives all records another timestamp. They must have been appended with the same one: their own timestamps are
+// written as differences from the first.
+func (b *Batch) Redate(at time.Time) { b.first, b.max = at.UnixMilli(), at.UnixMilli() }
+
+// Times returns the first record's timestamp and the latest of all.
+func (b *Batch) Times() (first, latest time.Time) {
+	return time.UnixMilli(b.first), time.UnixMilli(b.max)
+}
 
 // Sign makes the batch part of its producer's transaction, with the sequence number of its first record: brokers take a
 // batch only in sequence, and no batch twice.

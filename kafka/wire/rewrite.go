@@ -29,7 +29,6 @@ func (b *Batch) Split(limit int) (parts []Batch) {
 		stamp, content, next := b.record(at)
 		if at = next; k == 0 || len(parts[len(parts)-1].buf)+recordLen(len(content)) > limit {
 			parts = append(parts, NewBatch(Batch{}))
-			parts[len(parts)-1].stamped = b.stamped
 		}
 		parts[len(parts)-1].appendContent(stamp, content, b.places[k])
 	}
@@ -39,7 +38,6 @@ func (b *Batch) Split(limit int) (parts []Batch) {
 // Without returns the batch without the records of some numbers, or none where no record is left.
 func (b *Batch) Without(numbers []int32) []Batch {
 	left := NewBatch(Batch{})
-	left.stamped = b.stamped
 	at := setSize + atBody
 	for k := range b.places {
 		stamp, content, next := b.record(at)
@@ -51,36 +49,4 @@ func (b *Batch) Without(numbers []int32) []Batch {
 		return nil
 	}
 	return []Batch{left}
-}
-
-// Stamping says where the timestamps of a batch come from.
-type Stamping int
-
-// Stampings.
-const (
-	AsGiven   Stamping = iota
-	AsAllowed          // timestamps that the topic refuses were replaced
-	Timeless           // without timestamps
-)
-
-// noTimestamp is the timestamp of a record that has none. Every topic takes it.
-const noTimestamp = -1
-
-// Restamp returns the batch with timestamps that the span allows, passed milliseconds after the broker named it;
-// where the span is nil, without any timestamps.
-func (b *Batch) Restamp(allowed *Span, passed int64) Batch {
-	fresh := NewBatch(Batch{})
-	fresh.stamped = Timeless
-	at := setSize + atBody
-	for k := range b.places {
-		stamp, content, next := b.record(at)
-		at = next
-		if allowed == nil {
-			stamp = noTimestamp
-		} else {
-			stamp, fresh.stamped = allowed.Fit(stamp, passed), AsAllowed
-		}
-		fresh.appendContent(stamp, content, b.places[k])
-	}
-	return fresh
 }
