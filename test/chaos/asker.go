@@ -72,7 +72,8 @@ func (a *asker) ask(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	violated := func(format string, args ...any) {
-		a.violations = append(a.violations, fmt.Sprintf("%s: arrival %s: %s", a.name, arrival.ID, fmt.Sprintf(format, args...)))
+		text := fmt.Sprintf(format, args...)
+		a.violations = append(a.violations, fmt.Sprintf("%s: arrival %s: %s", a.name, arrival.ID, text))
 	}
 	a.longest, a.reached = max(a.longest, time.Since(begin)), a.reached || err == nil
 	switch {

@@ -15,8 +15,8 @@
 // # The parts
 //
 // Package world has the directory of a run with its programs, artifacts and services. Package stream is one stream: its
-// topics, its load, its consumers, and readers of what was sent and answered. They fill a ledger (package ledger), which
-// judges. Package record makes the records, those that nobody can predict among them.
+// topics, its load, its consumers, and readers of what was sent and answered. They fill a ledger (package ledger),
+// which judges. Package record makes the records, those that nobody can predict among them.
 //
 // Consumer i of every stream reaches Kafka and Redis through proxies of its own, so that it can be cut off alone. For
 // Kafka each broker has a listener for each of these proxies, which tells clients to come through it. A trap in a proxy
@@ -32,10 +32,11 @@
 //
 // The program `rivulet predict` decides the bits of a prediction, logits included, with the artifact that the
 // prediction names. It can do so where no earlier arrival was a neighbour and all rows could be read. Predictions that
-// an earlier arrival was a neighbour of, and those that are marked as degraded, count as answers, and their bits are not
-// compared: tests of package consumer do that. A hundred graph batches exactly once are predicted again as graph batches.
+// have an earlier arrival as a neighbour, and those that are marked as degraded, count as answers, and their bits are
+// not compared: tests of package consumer do that. A hundred graph batches exactly once are predicted again as graph
+// batches.
 //
-// Which edges an arrival has, if they come as records of their own, depends on clocks and pauses. So such an arrival has
-// an id of its own, and the ledger adds up: each edge is joined to it or has a dead letter, exactly once not both, and
-// if all are joined, the bits are those of the whole arrival.
+// Which edges an arrival has, if they come as records of their own, depends on clocks and pauses. So such an arrival
+// has an id of its own, and the ledger adds up: each edge is joined to it or has a dead letter, exactly once not both,
+// and if all are joined, the bits are those of the whole arrival.
 package main

@@ -208,14 +208,15 @@ func clockStepped(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 		ahead = -ahead
 	}
 	r.world.Say("  by %v", ahead)
-	r.world.Ahead.Store(int64(ahead))
 	set := func(ahead time.Duration) error {
 		return r.each(which, func(m *world.Member) error { return m.SetClock(ahead) })
 	}
-	err := r.rises(ctx, "predictions have the time of a clock that was stepped (programs need the tag chaos)", 0,
-		func(s *stream.Stream) int64 { return s.Stepped.Load() }, func() error {
-			return errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
-		})
+	const what = "predictions have the time of a stepped clock, or brokers refuse it (programs need the tag chaos)"
+	err := r.rises(ctx, what, 0, func(s *stream.Stream) int64 {
+		return s.Stepped.Load() + int64(s.Members[which].Says("this machine's clock says"))
+	}, func() error {
+		return errors.Join(set(ahead), harness.Sleep(ctx, between(rng, 3*time.Second, 8*time.Second)))
+	})
 	return 0, errors.Join(err, set(0))
 }
 

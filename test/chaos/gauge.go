@@ -98,7 +98,8 @@ func (g gauge) moved(all [3]third) float64 {
 	return max(math.Abs(all[1].mean/all[0].mean-1), math.Abs(all[2].mean/all[0].mean-1))
 }
 
-// printThirds writes the means and maxima of three parts of the samples as a table, and returns an error if one has moved.
+// printThirds writes the means and maxima of three parts of the samples as a table, and returns an error if one has
+// moved.
 func printThirds(samples [][]float64) (err error) {
 	if len(samples) < 3 {
 		return fmt.Errorf("%d samples, want 3 or more", len(samples))

@@ -128,6 +128,12 @@ func (m *Member) SetClock(ahead time.Duration) error {
 	return os.WriteFile(m.Clock, []byte(ahead.String()), 0o600)
 }
 
+// Says returns how often a text stands in the consumer's log.
+func (m *Member) Says(text string) int {
+	log, _ := os.ReadFile(m.Log) // there is none of a consumer that was never started
+	return strings.Count(string(log), text)
+}
+
 // PublishedAgain returns the times at which, by the consumer's log, brokers did not take records at once. Some that are
 // published again then may have been taken.
 func (m *Member) PublishedAgain() (all []time.Time, err error) {

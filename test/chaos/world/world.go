@@ -43,7 +43,6 @@ type World struct {
 
 	Services
 	Traps Traps
-	Ahead atomic.Int64 // the last step of a clock, in ns
 }
 
 // New builds, trains and starts everything. The caller closes it, also after an error.
