@@ -6,18 +6,16 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/event"
 	"rivulet/internal/quantile"
 	"rivulet/kafka"
 )
 
-// meter measures one stream. It is the consumer's observer, and the other ways report to it in the same terms.
+// meter measures one stream, as the consumer's observer.
 type meter struct {
 	consumer.NopObserver
 	want    int
 	reached func()        // called once, when want arrivals are delivered
 	joined  chan struct{} // closed when partitions are assigned
-	keep    func(*event.Prediction)
 
 	mu          sync.Mutex
 	start       time.Time // when the first arrival is due at a pace; zero: no pace
@@ -43,11 +41,6 @@ func (m *meter) Rebalance(assigned []kafka.TopicPartition) {
 
 // Batch is called when a batch is published and committed.
 func (m *meter) Batch(s consumer.BatchStats) {
-	if m.keep != nil {
-		for i := range s.Delivered.Predictions {
-			m.keep(&s.Delivered.Predictions[i])
-		}
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range s.Delivered.Predictions {
@@ -55,18 +48,6 @@ func (m *meter) Batch(s consumer.BatchStats) {
 	}
 	m.letters += len(s.Delivered.DeadLetters)
 	m.count(s.Records)
-}
-
-// published tells of records by their keys.
-func (m *meter) published(keys [][]byte, at time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.pace > 0 {
-		for _, key := range keys {
-			m.publishedAt(string(key), at)
-		}
-	}
-	m.count(len(keys))
 }
 
 // publishedAt takes the latency of an arrival, whose number in the stream ends its id.

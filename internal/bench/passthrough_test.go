@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/kafka"
@@ -22,26 +24,43 @@ type answers struct {
 	names  []string // of the headers of a prediction
 }
 
-// learnAnswers lets the consumer answer all arrivals once, and keeps the predictions.
-func learnAnswers(ctx context.Context, s *streams, in string, f *formRecords) (*answers, error) {
-	m, records := newMeter(f.len()), make([]kafka.Record, f.len())
-	var failed error
-	m.keep = func(p *event.Prediction) { // its memory is used again after this call
+// learner is a meter that keeps the predictions' records by the numbers of their arrivals.
+type learner struct {
+	*meter
+	codec   event.Codec
+	records []kafka.Record
+	failed  error
+}
+
+// Batch keeps the predictions, whose memory is used again after this call.
+func (l *learner) Batch(s consumer.BatchStats) {
+	for i := range s.Delivered.Predictions {
+		p := &s.Delivered.Predictions[i]
 		k, ok := numberOf(p.ID)
-		if !ok || k >= len(records) {
-			return
+		if !ok || k >= len(l.records) {
+			continue
 		}
 		var err error
-		if records[k].Value, err = f.codec.AppendPrediction(nil, p); err != nil {
-			failed = err
+		if l.records[k].Value, err = l.codec.AppendPrediction(nil, p); err != nil {
+			l.failed = err
 		}
-		records[k].Headers, _ = event.AppendPredictionHeaders(nil, nil, p, f.codec.ContentType())
+		l.records[k].Headers, _ = event.AppendPredictionHeaders(nil, nil, p, l.codec.ContentType())
 	}
-	if err := errors.Join(s.travel(ctx, consuming, &journey{form: f, in: in}, m, nil), failed); err != nil {
+	l.meter.Batch(s)
+}
+
+// learnAnswers lets the consumer answer all arrivals once, and keeps the predictions.
+func learnAnswers(ctx context.Context, s *streams, in string, f *formRecords) (*answers, error) {
+	l := &learner{codec: f.codec, records: make([]kafka.Record, f.len())}
+	learning := way{"learning", func(ctx context.Context, s *streams, j *journey, m *meter) error {
+		l.meter = m
+		return app.RunConsumer(ctx, s.settings(j), slog.New(slog.DiscardHandler), l)
+	}}
+	if err := errors.Join(s.travel(ctx, learning, &journey{form: f, in: in}, newMeter(f.len()), nil), l.failed); err != nil {
 		return nil, err
 	}
 	made, a := textWriter{}, &answers{}
-	for k, r := range records {
+	for k, r := range l.records {
 		if r.Value == nil {
 			return nil, fmt.Errorf("arrival %d was not predicted", k)
 		}
@@ -67,6 +86,18 @@ func (a *answers) answer(key []byte, headers []kafka.Header) ([]byte, []kafka.He
 		headers = append(headers, kafka.Header{Key: name, Value: a.part(k, 1+p)})
 	}
 	return a.part(k, 0), headers, nil
+}
+
+// published tells of records by their keys.
+func (m *meter) published(keys [][]byte, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pace > 0 {
+		for _, key := range keys {
+			m.publishedAt(string(key), at)
+		}
+	}
+	m.count(len(keys))
 }
 
 // streamRivals has the consumer, the passthrough and the plain loop drain the same topics in turn.

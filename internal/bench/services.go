@@ -69,8 +69,7 @@ func (s *Services) Close() error {
 }
 
 // withKeys gives work the Redis of the services under a prefix of its own, whose keys are removed afterwards.
-func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer,
-	client mapping.Client) error) error {
+func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer) error) error {
 	server := s.Redis
 	server.Prefix = fmt.Sprintf("%s-bench-%d", s.Redis.Prefix, time.Now().UnixNano())
 	client, err := app.ConnectRedis(server)
@@ -78,7 +77,7 @@ func (s *Services) withKeys(ctx context.Context, work func(server config.RedisSe
 		return err
 	}
 	defer client.Close()
-	err = work(server, client)
+	err = work(server)
 	ctx, done := tidying(ctx)
 	defer done()
 	return errors.Join(err, wipe(ctx, client, server.Prefix))

@@ -17,7 +17,6 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
-	"rivulet/mapping"
 	"rivulet/serving"
 )
 
@@ -136,7 +135,7 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, services.Close()) }()
-	return services.withKeys(ctx, func(server config.RedisServer, _ mapping.Client) (err error) {
+	return services.withKeys(ctx, func(server config.RedisServer) (err error) {
 		s := &streams{services: services, redis: server}
 		if s.client, err = app.ConnectKafka(services.Kafka); err != nil {
 			return err
