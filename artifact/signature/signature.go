@@ -1,6 +1,6 @@
 // Package signature says who made an artifact: a signature of its manifest by a key of Ed25519. The manifest has the
 // checksums of all files, so it speaks for S, the models and their tables. Rows of M in Redis have another form, and no
-// signature speaks for them: trainer verify compares them with the artifact.
+// signature speaks for them.
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem          the key that signs
 //	openssl pkey -in key.pem -pubout -out public.pem         the key that consumers compare with

@@ -71,10 +71,10 @@ def test_a_model_is_published_by_its_name(trained: Trained, store: pathlib.Path)
     fake = store / "trainer"
     fake.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {store}/said\n')
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-    models.publish("models:/papers/1", "--candidate", program=str(fake))
+    models.publish("models:/papers/1", "--activate=false", program=str(fake))
     said = (store / "said").read_text().split()
     assert said[:2] == ["publish", "--artifact"]
-    assert said[3:] == ["--candidate"]
+    assert said[3:] == ["--activate=false"]
     assert open_artifact(said[2]).version == open_artifact(of.artifact).version
     os.environ.pop("RIVULET_TRAINER", None)
 
