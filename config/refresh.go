@@ -43,3 +43,12 @@ type Put struct {
 }
 
 func (p Put) problems() problems { return featureProblems(p.Features, p.Redis) }
+
+// Compare is the configuration of a reader of predictions and labels.
+type Compare struct {
+	Kafka    Cluster  `key:"kafka"`
+	Input    Input    `key:"input"`
+	Registry Registry `key:"registry"`
+}
+
+func (c Compare) problems() problems { return registryProblems(c.Input, c.Registry) }

@@ -14,7 +14,7 @@ func root() *cobra.Command {
 		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
 	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
-		explainCommand(), inspectCommand(),
+		explainCommand(), inspectCommand(), compareCommand(),
 		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
 	return cmd
 }
