@@ -82,8 +82,8 @@ func (c *edgesCase) inEveryForm(t *testing.T) {
 // byRegistry checks the arrival in Avro.
 func (c *edgesCase) byRegistry(t *testing.T, require func(name string, got event.Arrival, err error)) {
 	t.Helper()
-	schema := `{"type":"record","name":"A","fields":[{"name":"id","type":"string"},{"name":"features","type":{"type":"array",
-		"items":"float"}},` + c.avroFields + `{"name":"edges","type":{"type":"array","items":"string"}}]}`
+	schema := `{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
+		{"name":"features","type":{"type":"array","items":"float"}},` + c.avroFields + `{"name":"edges","type":{"type":"array","items":"string"}}]}`
 	values := map[string]any{"id": c.sent.ID, "features": c.sent.Features.Values, "edges": c.sent.Edges}
 	for name, value := range c.avroValues {
 		values[name] = value

@@ -2,7 +2,8 @@
 // out), their schemas, and the batch in which the consumer hands predictions to the producer. Its sub-packages write
 // and read them:
 //
-//	json, protobuf, avro  one codec each ([Codec])
+//	json, protobuf        one codec each ([Codec])
+//	avro                  the codec of records whose schema a registry has
 //	form                  which form a record has, and arrivals inside of records of other shapes
 //	fields                the one table of fields of each message, and what the codecs share; table: its rows
 //	connect               values as Kafka Connect and Debezium write them
@@ -29,18 +30,6 @@
 // README.md is the public contract, field by field; [ArrivalSchema], [PredictionSchema] and the .proto files of
 // schema are the same for machines. Tests check all their promises on the example files in testdata, on README's
 // examples, by property and by fuzzing. The tests of all forms stand here, because most compare one with another.
-//
-// # Files
-//
-//	event.go        Arrival, Prediction, Explanation, DeadLetter, Batch; the reasons of dead letters; Codec: the methods
-//	                of every form; times that every form can hold
-//	edge.go         Edge: an edge that comes as a record of its own, and how arrivals take such edges
-//	label.go        Label: the class of a node that becomes known later
-//	arrival.go      Check and NormaliseEdges
-//	named.go        features by name become rows of a schema
-//	field_error.go  FieldError: reason, path and value
-//	headers.go      the headers of records, and the trace context among them
-//	schema.go       the files of schema/ as strings
 //
 // # Memory
 //

@@ -74,8 +74,8 @@ func TestTablesAreTheSchemas(t *testing.T) {
 		for _, name := range tc.noField {
 			inStruct[name] = true
 		}
-		requireRows(t, tc.table, tc.goType, inStruct, tc.proto.ProtoReflect().Descriptor(), avro.MustParse(tc.avro).Root().ExpandReferences(),
-			object, object)
+		requireRows(t, tc.table, tc.goType, inStruct, tc.proto.ProtoReflect().Descriptor(),
+			avro.MustParse(tc.avro).Root().ExpandReferences(), object, object)
 	}
 }
 

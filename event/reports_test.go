@@ -151,7 +151,8 @@ func TestContentTypesOfProducers(t *testing.T) {
 			t.Errorf("%s: %q, %v", ct, a.ID, err)
 		}
 	}
-	for ct, codec := range map[string]event.Codec{"application/vnd.shop+protobuf": protobuf.Codec{}, "application/vnd.google.protobuf": protobuf.Codec{}} {
+	for ct, codec := range map[string]event.Codec{"application/vnd.shop+protobuf": protobuf.Codec{},
+		"application/vnd.google.protobuf": protobuf.Codec{}} {
 		if got, ok := form.ForContentType(form.ContentTypeOf(header("content-type", ct))); !ok || got != codec {
 			t.Errorf("%s: %T, %v", ct, got, ok)
 		}
@@ -160,7 +161,8 @@ func TestContentTypesOfProducers(t *testing.T) {
 		"application/json; charset=latin1": "latin1",
 		"application/cloudevents+json":     "CloudEvent", "application/cloudevents-batch+json": "CloudEvent",
 		"application/cloudevents+avro": "CloudEvent",
-		"application/vnd.node.v1+avro": "registry.urls", "avro/binary+5f3c": "registry.urls", `"avro/binary"`: "registry.urls",
+		"application/vnd.node.v1+avro": "registry.urls", "avro/binary+5f3c": "registry.urls",
+		`"avro/binary"`:      "registry.urls",
 		"application/x-avro": "registry.urls", "application/": "no content-type",
 		"application/problem+xml": "names no codec",
 		"application/json-seq":    "names no codec", `"`: "no content-type"} {

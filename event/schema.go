@@ -15,7 +15,7 @@ var (
 	EdgeSchema []byte
 )
 
-// ArrivalAvro, PredictionAvro, LabelAvro and EdgeAvro are the Avro schemas of the forms that [avro.Codec] reads and
+// ArrivalAvro, PredictionAvro, LabelAvro and EdgeAvro are the Avro schemas of the records that [avro.Codec] reads and
 // writes.
 var (
 	//go:embed schema/arrival.avsc
