@@ -1,9 +1,14 @@
-"""Write a Data or HeteroData object of PyTorch Geometric in a layout that `trainer train --data` reads.
+"""Write a graph that PyTorch Geometric, OGB or DGL loads as files that `trainer train --data` reads.
 
+    python -m rivulet_mcond.export pyg:Planetoid DIRECTORY --root RAW --argument name=Cora --sparse
+    python -m rivulet_mcond.export ogb:ogbn-arxiv DIRECTORY --root RAW
+    python -m rivulet_mcond.export dgl:CSVDataset DIRECTORY --argument data_path=RAW --draw-split 1
     python -m rivulet_mcond.export data.pt DIRECTORY
-    python -m rivulet_mcond.export data.pt DIRECTORY --sparse
 
-or from Python, with any Data that has edge_index, x, y and the three masks:
+pyg:CLASS is a data set of torch_geometric.datasets, dgl:CLASS one of dgl.data, and ogb:NAME one of
+ogb.nodeproppred; --root is the directory of its raw files, which the library downloads if they are not there,
+and each --argument is one more argument of the class. Another source is a file of torch.save with a Data or
+HeteroData object. From Python, with any Data that has edge_index, x, y and the three masks:
 
     from rivulet_mcond.export import export
     export(Planetoid("/tmp/cora", "Cora")[0], "cora")
@@ -26,20 +31,22 @@ rev_NAME that repeat NAME the other way are left out. --directed writes `directe
 relations for each type of edges.
 
 Nodes in no mask are left without a role instead by --no-unlabelled. Masks of several splits (n x k) need
---split. What had to be changed is said; what cannot be written (several labels a node, masks that overlap,
-NaN) is an error that names the attribute and the place.
+--split; of data without masks --draw-split SEED takes half of the labelled nodes to train, a quarter to validate
+and the rest to test. What had to be changed is said; what cannot be written (several labels a node, masks that
+overlap, NaN) is an error that names the attribute and the place.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import json
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -190,7 +197,7 @@ def _typed_edges(data: Any, weights: str | None, say: Say) -> list[tuple[str, st
 def _attribute(data: Any, name: str) -> Any:
     value = getattr(data, name, None)
     if value is None:
-        raise ExportError(f"data has no {name}")
+        raise ExportError(f"data has no {name}" + (": --draw-split SEED draws masks" if "mask" in name else ""))
     return value
 
 
@@ -354,7 +361,7 @@ def _classes(data: Any, n: int, roles: dict[str, list[int]], say: Say) -> dict[s
     return {str(i): int(y[i]) for i in known}
 
 
-def load(path: str) -> Any:
+def load_file(path: str) -> Any:
     """Read a Data object from a file of torch.save, or one of a list or tuple that holds nothing else."""
     import torch
 
@@ -375,14 +382,134 @@ def load(path: str) -> Any:
     return data
 
 
-def main() -> None:
+def load(source: str, root: str | None = None, arguments: dict[str, Any] | None = None) -> Any:
+    """Return the Data or HeteroData object of pyg:CLASS, ogb:NAME, dgl:CLASS, or a file of torch.save."""
+    kind, _, name = source.partition(":")
+    if kind not in ("pyg", "ogb", "dgl") or not name:
+        if root is not None or arguments:
+            raise ExportError(f"{source} is a file: root and argument are for pyg:CLASS, ogb:NAME and dgl:CLASS")
+        return load_file(source)
+    given = dict(arguments or {})
+    if kind == "ogb":
+        from ogb.nodeproppred import NodePropPredDataset
+
+        return _of_ogb(NodePropPredDataset(name, **({} if root is None else {"root": root}), **given))
+    if kind == "pyg":
+        import torch_geometric.datasets as sets
+
+        if root is not None:
+            given["root"] = root
+    else:
+        import dgl.data as sets
+
+        if root is not None:
+            given["raw_dir"] = root
+    if not hasattr(sets, name):
+        raise ExportError(f"{sets.__name__} has no class {name}")
+    try:
+        loaded = getattr(sets, name)(**given)
+    except TypeError as error:
+        raise ExportError(f"{sets.__name__}.{error}: give it by --argument NAME=VALUE") from None
+    if len(loaded) != 1:
+        raise ExportError(f"{source} has {len(loaded)} graphs, want one")
+    return loaded[0] if kind == "pyg" else _of_dgl(loaded[0])
+
+
+def _of_ogb(loaded: Any) -> Any:
+    """Return the graph of a node property prediction set of OGB as Data."""
+    import torch
+    from torch_geometric.data import Data
+
+    graph, labels = loaded[0]
+    if "edge_index" not in graph:
+        raise ExportError(
+            "the set has several types of nodes: PyTorch Geometric's OGB_MAG (pyg:OGB_MAG) reads ogbn-mag"
+        )
+    if graph.get("node_feat") is None:
+        raise ExportError("the set has no features of nodes")
+    data = Data(x=torch.as_tensor(graph["node_feat"]), edge_index=torch.as_tensor(graph["edge_index"]))
+    labels = np.asarray(labels)
+    if labels.shape[1] == 1:  # a missing label is NaN
+        labels = np.where(np.isnan(labels), -1, labels)[:, 0]
+    data.y = torch.as_tensor(labels.astype(np.int64))
+    for role, mask in (("train", "train_mask"), ("valid", "val_mask"), ("test", "test_mask")):
+        data[mask] = torch.zeros(int(graph["num_nodes"]), dtype=torch.bool)
+        data[mask][torch.as_tensor(loaded.get_idx_split()[role])] = True
+    return data
+
+
+def _of_dgl(graph: Any) -> Any:
+    """Return a graph of DGL with one type of nodes and edges as Data."""
+    from torch_geometric.data import Data
+
+    if len(graph.ntypes) != 1 or len(graph.etypes) != 1:
+        raise ExportError(f"the graph has nodes {graph.ntypes} and edges {graph.etypes}, want one type of each")
+    import torch
+
+    data = Data(edge_index=torch.stack(graph.edges()), num_nodes=graph.num_nodes())
+    names = {
+        "feat": "x",
+        "label": "y",
+        "train_mask": "train_mask",
+        "val_mask": "val_mask",
+        "test_mask": "test_mask",
+    }
+    for name, ours in names.items():
+        if name in graph.ndata:
+            values = graph.ndata[name]
+            data[ours] = values.bool() if name.endswith("_mask") else values
+    if "weight" in graph.edata:
+        data.edge_weight = graph.edata["weight"]
+    return data
+
+
+def draw_split(data: Any, seed: int) -> None:
+    """Give data masks: half of its labelled nodes train, a quarter validate, the rest test."""
+    import torch
+
+    if getattr(data, "train_mask", None) is not None:
+        raise ExportError("data has masks: there is no split to draw")
+    y = _attribute(data, "y").reshape(-1)
+    labelled = torch.nonzero(y >= 0).reshape(-1)
+    order = labelled[torch.randperm(len(labelled), generator=torch.Generator().manual_seed(seed))]
+    at = [0, len(order) // 2, len(order) // 2 + len(order) // 4, len(order)]
+    for k, name in enumerate(("train_mask", "val_mask", "test_mask")):
+        data[name] = torch.zeros(len(y), dtype=torch.bool)
+        data[name][order[at[k] : at[k + 1]]] = True
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    """Return name and value of NAME=VALUE; the value is a Python literal, or else a text."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0],
+        prog="python -m rivulet_mcond.export",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="torch.load runs what a file says: read files of people you trust.",
     )
-    parser.add_argument("data", help="file of torch.save(data)")
+    parser.add_argument("source", help="pyg:CLASS, ogb:NAME, dgl:CLASS, or a file of torch.save(data)")
     parser.add_argument("out", help="directory to write")
+    parser.add_argument("--root", help="directory of the raw files of pyg, ogb and dgl")
+    parser.add_argument(
+        "--argument",
+        dest="arguments",
+        type=_argument,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="one more argument of the class, such as name=Cora; may be repeated",
+    )
+    parser.add_argument("--draw-split", type=int, metavar="SEED", help="draw a split for data without masks")
     parser.add_argument("--sparse", action="store_true", help="write dense x as a bag of words, feats.npz")
     parser.add_argument("--split", type=int, help="column of masks that have several, from 0")
     parser.add_argument(
@@ -393,10 +520,14 @@ def main() -> None:
     )
     parser.add_argument("--weights", choices=["keep", "drop"], help="what becomes of edge_weight other than 1")
     parser.add_argument("--directed", action="store_true", help="keep the directions of edges")
-    args = vars(parser.parse_args())
+    args = vars(parser.parse_args(arguments))
     try:
-        export(load(args.pop("data")), args.pop("out"), **args)
-    except (ExportError, OSError) as error:
+        data = load(args.pop("source"), args.pop("root"), dict(args.pop("arguments")))
+        seed = args.pop("draw_split")
+        if seed is not None:
+            draw_split(data, seed)
+        export(data, args.pop("out"), **args)
+    except (ExportError, ImportError, OSError) as error:
         sys.exit(f"rivulet_mcond.export: {error}")
 
 
