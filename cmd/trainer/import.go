@@ -30,9 +30,7 @@ import (
 // importFlags holds the flags of import besides the data.
 type importFlags struct {
 	files, models []string // in pairs
-	alpha         float32  // of models that have one; 0: their default
-	hops          int
-	from          string // an artifact, in place of the data
+	from          string   // an artifact, in place of the data
 	makeDefault   bool
 	out           string
 	asJSON, table bool
@@ -43,16 +41,9 @@ type importFlags struct {
 
 // importedModel is one file of weights and its model.
 type importedModel struct {
-	Model   string           `json:"model"`
-	File    string           `json:"file"`
-	Tensors []importedTensor `json:"tensors"`
-	built   infer.Model
-}
-
-// importedTensor is the source of a weight.
-type importedTensor struct {
-	Name   string `json:"name"`   // in the artifact
-	Tensor string `json:"tensor"` // in the file; empty: a bias that is missing in the file, and 0
+	Model string `json:"model"`
+	File  string `json:"file"`
+	built infer.Model
 }
 
 // importReport is the output of import --json: the output of train, and the sources of the weights.
@@ -67,7 +58,7 @@ func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import --weights FILE --model NAME (--data DIR | --artifact DIR) --out DIR",
 		Short: "Make an artifact of a model that was trained in PyTorch Geometric or DGL",
-		Long: "import reads the state_dict of a model (safetensors.torch.save_file(model.state_dict(), path)) and makes\n" +
+		Long: "import reads the weights of a model that rivulet_mcond.export_model wrote (Python), and makes\n" +
 			"it the W_O of a new artifact: with --data the graph is condensed for it as train does, calibrated and\n" +
 			"measured; with --artifact it becomes one more model of an artifact that keeps cluster means, for which\n" +
 			"the data are not needed: two layers of\n" +
@@ -99,10 +90,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	o := &f.options
 	o.Preprocess = preprocess.None
 	flags.StringArrayVar(&f.files, "weights", nil,
-		"safetensors file of a state_dict (required); may be given again, each with its --model")
+		"safetensors file of rivulet_mcond.export_model (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(architecture.Names(), ", "))
-	flags.Float32Var(&f.alpha, "alpha", 0, "α of "+having(hasAlpha)+", which is no tensor; 0: the model's default")
-	flags.IntVar(&f.hops, "hops", 0, "number of hops of "+having(hasHops)+", which is no tensor; 0: the model's default")
 	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
 	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served by default")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
@@ -129,8 +118,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	return data
 }
 
-func hasAlpha(a *architecture.Architecture) bool { return a.Alpha != 0 || a.Name == "dirsage" }
-func hasHops(a *architecture.Architecture) bool  { return a.Hops != 0 }
+func hasHops(a *architecture.Architecture) bool { return a.Hops != 0 }
 
 // having are the names of the models that have something.
 func having(has func(*architecture.Architecture) bool) string {
@@ -152,12 +140,6 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 	if len(f.files) != len(f.models) {
 		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file",
 			len(f.files), len(f.models))
-	}
-	for name, has := range map[string]func(*architecture.Architecture) bool{"alpha": hasAlpha, "hops": hasHops} {
-		reads := func(model string) bool { a, err := architecture.Lookup(model); return err != nil || has(a) }
-		if flags.Changed(name) && !slices.ContainsFunc(f.models, reads) {
-			return fmt.Errorf("--%s is for model %s, not %s", name, having(has), strings.Join(f.models, ", "))
-		}
 	}
 	if f.options.Preprocess == "auto" {
 		return errors.New("--preprocess is auto, want the preprocessing of the features in training: none, l1, " +
@@ -181,26 +163,17 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 }
 
 // read returns the models of the files for data of d features and c classes.
-func (f *importFlags) read(task target.Task, d, c int, types *weights.NodeTypes) ([]importedModel, error) {
+func (f *importFlags) read(task target.Task, d, c int) ([]importedModel, error) {
 	if err := task.Require("importing weights"); err != nil {
 		return nil, err
 	}
 	var out []importedModel
 	for k, file := range f.files {
-		state, err := weights.Read(file)
+		built, err := weights.Read(file, f.models[k], d, c)
 		if err != nil {
 			return nil, err
 		}
-		of, err := state.Model(f.models[k], weights.Requirements{Features: d, Classes: c, Alpha: f.alpha, Hops: f.hops,
-			Types: types})
-		if err != nil {
-			return nil, fmt.Errorf("weights %s: %w", file, err)
-		}
-		m := importedModel{Model: f.models[k], File: file, built: of.Model}
-		for _, s := range of.Sources {
-			m.Tensors = append(m.Tensors, importedTensor{s.Param, s.Tensor})
-		}
-		out = append(out, m)
+		out = append(out, importedModel{Model: f.models[k], File: file, built: built})
 	}
 	return out, nil
 }
@@ -241,7 +214,7 @@ func byName(models []importedModel) map[string]infer.Model {
 func (f *importFlags) byStages(ctx context.Context, data *dataflag.Data, o trainer.Options) (models []importedModel,
 	outcome *trainer.Outcome, err error) {
 	f.engine.weights = func(features, classes int) (map[string]infer.Model, error) {
-		models, err = f.read(target.Classes, features, classes, nil)
+		models, err = f.read(target.Classes, features, classes)
 		return byName(models), err
 	}
 	outcome, err = f.engine.train(ctx, data, o, func(outcome *trainer.Outcome) error {
@@ -263,7 +236,7 @@ func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o train
 		return nil, nil, err
 	}
 	o.Keep = s
-	models, err := f.read(d.Task, encoded.X.Cols(), len(d.Classes), weights.NodeTypesOf(s, d.By))
+	models, err := f.read(d.Task, encoded.X.Cols(), len(d.Classes))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -292,7 +265,7 @@ func (f *importFlags) intoArtifact(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	models, err := f.read(b.Manifest.Task, b.Manifest.Data.Features, len(b.Manifest.Data.Classes), nil)
+	models, err := f.read(b.Manifest.Task, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
 	if err != nil {
 		return err
 	}
@@ -337,13 +310,6 @@ func (f *importFlags) print(w io.Writer, r importReport, rest func(io.Writer) er
 	}
 	for _, m := range r.Weights {
 		fmt.Fprintf(w, "%s from %s\n", m.Model, m.File)
-		for _, t := range m.Tensors {
-			from := t.Tensor
-			if from == "" {
-				from = "(none: 0)"
-			}
-			fmt.Fprintf(w, "  %s <- %s\n", t.Name, from)
-		}
 	}
 	return rest(w)
 }

@@ -17,23 +17,17 @@ import (
 	"rivulet/test/harness"
 )
 
-// tensor is a tensor of a state_dict by its name in PyTorch.
-type tensor struct {
-	name   string
-	shape  []int
-	values []float32
-}
-
-// stateFile writes tensors to a safetensors file, as safetensors.torch.save_file does.
-func stateFile(t *testing.T, tensors ...tensor) string {
+// weightsOf writes a model's weights to a safetensors file, as rivulet_mcond.export_model does.
+func weightsOf(t *testing.T, m artifact.Model) string {
 	t.Helper()
 	header, data := map[string]any{}, []byte{}
-	for _, of := range tensors {
+	for _, p := range m.Params {
 		begin := len(data)
-		for _, v := range of.values {
+		for _, v := range p.Value.Data {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
-		header[of.name] = map[string]any{"dtype": "F32", "shape": of.shape, "data_offsets": []int{begin, len(data)}}
+		header[p.Name] = map[string]any{"dtype": "F32", "shape": []int{p.Value.Rows, p.Value.Cols},
+			"data_offsets": []int{begin, len(data)}}
 	}
 	text, err := json.Marshal(header)
 	expect.OK(t, err)
@@ -41,27 +35,6 @@ func stateFile(t *testing.T, tensors ...tensor) string {
 	file := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), data...)
 	expect.OK(t, os.WriteFile(path, file, 0o600))
 	return path
-}
-
-// stateDict writes a model's weights to a safetensors file in PyTorch's shape, [out, in]. Tensors are named as in
-// package infer, with from replaced by to.
-func stateDict(t *testing.T, m artifact.Model, from, to string) string {
-	t.Helper()
-	var tensors []tensor
-	for _, p := range m.Params {
-		w := p.Value
-		of := tensor{name: strings.Replace(p.Name, from, to, 1), shape: []int{w.Cols, w.Rows}}
-		for o := range w.Cols {
-			for i := range w.Rows {
-				of.values = append(of.values, w.Data[i*w.Cols+o])
-			}
-		}
-		if strings.HasSuffix(p.Name, "bias") {
-			of.shape = of.shape[:1]
-		}
-		tensors = append(tensors, of)
-	}
-	return stateFile(t, tensors...)
 }
 
 const importData = " --preset small --preset-nodes 600 --nodes 18 "
@@ -91,7 +64,7 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 	return found
 }
 
-// Weights that were trained elsewhere, with the user's names, become W_O of an artifact: Whole answers as it did
+// Weights that were trained elsewhere become W_O of an artifact: Whole answers as it did
 // there. A second model joins that artifact without the data and is served by it.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
@@ -99,8 +72,8 @@ func TestImport(t *testing.T) {
 		"/trained"+fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
-	gcn := stateDict(t, of.Models[0], "convs.", "module.conv")
-	sage := stateDict(t, of.Models[1], "convs.", "gnn.layers.")
+	gcn := weightsOf(t, of.Models[0])
+	sage := weightsOf(t, of.Models[1])
 
 	out := run(t, "import --weights "+gcn+" --model gcn --json --out "+dir+"/gcn"+importData)
 	want, got := accuracies(t, trained, "gcn"), accuracies(t, out, "gcn")
@@ -114,9 +87,8 @@ func TestImport(t *testing.T) {
 	}
 	var report importReport
 	expect.OK(t, json.Unmarshal([]byte(out), &report))
-	if first := report.Weights[0].Tensors[0]; first != (importedTensor{"convs.0.lin.weight", "module.conv0.lin.weight"}) ||
-		!report.Calibrated {
-		t.Errorf("first tensor %v, calibrated %t", first, report.Calibrated)
+	if w := report.Weights; len(w) != 1 || w[0].Model != "gcn" || w[0].File != gcn || !report.Calibrated {
+		t.Errorf("weights %v, calibrated %t", w, report.Calibrated)
 	}
 
 	for _, engine := range []string{"", " --sums fixed"} {
@@ -131,7 +103,7 @@ func TestImport(t *testing.T) {
 	}
 
 	text := run(t, "import --weights "+sage+" --model sage --artifact "+dir+"/gcn --default --out "+dir+"/both")
-	for _, part := range []string{"convs.0.lin_l.bias <- gnn.layers.0.lin_l.bias", "not calibrated",
+	for _, part := range []string{"sage from " + sage, "not calibrated",
 		"models gcn, sage, default sage"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
@@ -175,22 +147,21 @@ func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "train --costs=false --own never --preprocess none --out "+dir+"/sgc"+importData)
 	run(t, "train --costs=false --own never --preprocess none --means=false --out "+dir+"/bare"+importData)
-	sgc := stateDict(t, readArtifact(t, dir+"/sgc").Models[0], "", "")
+	sgc := weightsOf(t, readArtifact(t, dir+"/sgc").Models[0])
 	line := "import --out " + dir + "/out --weights " + sgc + " --model "
 	for want, line := range map[string]string{
-		`required flag(s) "model", "weights" not set`:            "import --out x",
-		`--weights is given 1 times and --model 2`:               line + "sgc --model gcn" + importData,
-		`no data set: give --data DIR`:                           line + "sgc",
-		`--alpha is for model appnp or dirsage or ssgc, not sgc`: line + "sgc --alpha 0.2" + importData,
-		`--preprocess is auto`:                                   line + "sgc --preprocess auto" + importData,
-		`--default is for --artifact`:                            line + "sgc --default" + importData,
-		`--nodes is given with --artifact`:                       line + "sgc --nodes 4 --artifact " + dir + "/sgc",
-		`models[0] is "gat"`:                                     line + "gat" + importData,
-		`no matrix whose name ends in lin_l.weight`:              line + "sage" + importData,
-		`the data have 602 features`:                             line + "sgc --preset reddit --preset-nodes 2000",
-		`has a model sgc already`:                                line + "sgc --artifact " + dir + "/sgc",
-		`by none, the model's by l1`:                             line + "sgc --preprocess l1 --artifact " + dir + "/sgc",
-		`the artifact has none`:                                  line + "sgc --artifact " + dir + "/bare",
+		`required flag(s) "model", "weights" not set`: "import --out x",
+		`--weights is given 1 times and --model 2`:    line + "sgc --model gcn" + importData,
+		`no data set: give --data DIR`:                line + "sgc",
+		`--preprocess is auto`:                        line + "sgc --preprocess auto" + importData,
+		`--default is for --artifact`:                 line + "sgc --default" + importData,
+		`--nodes is given with --artifact`:            line + "sgc --nodes 4 --artifact " + dir + "/sgc",
+		`models[0] is "gat"`:                          line + "gat" + importData,
+		`building sage`:                               line + "sage" + importData,
+		`the data have 602 features`:                  line + "sgc --preset reddit --preset-nodes 2000",
+		`has a model sgc already`:                     line + "sgc --artifact " + dir + "/sgc",
+		`by none, the model's by l1`:                  line + "sgc --preprocess l1 --artifact " + dir + "/sgc",
+		`the artifact has none`:                       line + "sgc --artifact " + dir + "/bare",
 		`is not empty`: strings.Replace(line, dir+"/out", dir+"/sgc", 1) + "sgc" +
 			importData,
 	} {
@@ -208,7 +179,7 @@ func TestImportByStages(t *testing.T) {
 		fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
-	line := "import --weights " + stateDict(t, of.Models[0], "convs.", "module.conv") + " --model gcn --json" + importData
+	line := "import --weights " + weightsOf(t, of.Models[0]) + " --model gcn --json" + importData
 	want := accuracies(t, run(t, line+" --out "+dir+"/usual"), "gcn")
 	got := accuracies(t, run(t, line+" --sums fixed --out "+dir+"/fixed"), "gcn")
 	run(t, line+" --engine disk --memory 256MiB --out "+dir+"/disk")

@@ -115,7 +115,7 @@ func TestImportByName(t *testing.T) {
 	flags += " --nodes 9 --preprocess none --costs=false"
 	trained := run(t, "train "+flags+" --models gcn --hidden 8 --json --out "+dir+"/first")
 	first := readNamed(t, dir+"/first")
-	file := stateDict(t, first.Models[0], "", "")
+	file := weightsOf(t, first.Models[0])
 	flags = strings.TrimSuffix(flags, " --costs=false")
 	imported := run(t, "import "+flags+" --model gcn --json --weights "+file+" --out "+dir+"/imported")
 	got := readNamed(t, dir+"/imported")

@@ -3,11 +3,11 @@
     python -m rivulet_mcond.train DIRECTORY model.safetensors --model gcn
     python -m rivulet_mcond.train DIRECTORY model.safetensors --model sage --normalize
 
-DIRECTORY is what rivulet_mcond.export writes and `trainer train --data` reads; the model's state_dict is
-written. The protocol is the inductive one: the model is fitted on the original graph alone, the subgraph on
-the nodes of tr and un, with the labels of tr. The nodes of va are attached to it to choose the epoch, those
-of te to measure accuracy, in batches of --batch nodes that the graph does not know otherwise: with the edges
-among them (graph) and without (node). `trainer import` measures O->O in the same way.
+DIRECTORY is what rivulet_mcond.export writes and `trainer train --data` reads; the weights are written as
+rivulet_mcond.export_model writes them. The protocol is the inductive one: the model is fitted on the original
+graph alone, the subgraph on the nodes of tr and un, with the labels of tr. The nodes of va are attached to it to
+choose the epoch, those of te to measure accuracy, in batches of --batch nodes that the graph does not know
+otherwise: with the edges among them (graph) and without (node). `trainer import` measures O->O in the same way.
 
 --normalize is T.NormalizeFeatures, rows over their sum; import such a model with `--preprocess l1`.
 """
@@ -25,11 +25,12 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import APPNP, GCN, ChebConv, GraphSAGE, SGConv
 from torch_geometric.transforms import NormalizeFeatures
+
+from .export_model import ExportModelError, export_model
 
 
 class TrainError(ValueError):
@@ -201,8 +202,8 @@ def main() -> None:
             args.seed,
             say=lambda line: print(line, file=sys.stderr),
         )
-        save_file(model.state_dict(), args.out)
-    except (TrainError, OSError) as error:
+        export_model(model, args.out)
+    except (TrainError, ExportModelError, OSError) as error:
         sys.exit(f"rivulet_mcond.train: {error}")
     figures = {mode: accuracy(model, data, data.te, args.batch, mode == "graph") for mode in ("graph", "node")}
     if args.json:
