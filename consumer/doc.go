@@ -3,7 +3,7 @@
 // # The path of a record
 //
 // [Pipeline.Process], one function in pipeline.go, is the whole path: decode, look up rows of M, attach to S, forward
-// and propagate; wait for the turn, publish, keep the arrivals' rows, commit. It knows no Kafka. The command that
+// and propagate; wait for the turn, publish, write and remove rows of arrivals, commit. It knows no Kafka. The command that
 // predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	contract.go     the interfaces that others implement, and the settings of the path
@@ -13,13 +13,12 @@
 //	named.go        features by name made rows by the version's schema
 //	features.go     features that records do not bring, looked up by id
 //	lookup.go       rows of M of all neighbours
-//	notes.go        arrivals' attachments, kept for a consumer that predicts their records again
 //	attach.go       r, ã, degrees, features: which ids are edges
 //	predictions.go  the forward pass and the predictions made of it; answer, a package: classes, labels and numbers from
 //	                a model's output for one arrival
 //	reasons.go      the strongest reasons of each prediction
 //	grow.go         rows of arrivals
-//	forget.go       ids that records ask to forget, removed; forget, a package: which ids, and where in a batch
+//	forget.go       rows and features of ids that records ask to forget, removed
 //	refused.go      records that the brokers refused for their content
 //	observer.go     events and figures for an observer; measure, a package: sums of the arrivals' features
 //
@@ -119,19 +118,17 @@
 // arrival is without its row. From then on every consumer of the version finds the row; batches already under way do
 // not see it. Then:
 //
-//   - A node of T is never an arrival, and the first row of an id stays, even if another record brings the id again.
-//     Arrivals whose prediction is degraded or not finite get no row.
-//   - In a node batch a prediction depends on its own arrival and on the rows that were there when it was looked up.
-//     Its neighbours are kept with its row. So a record that is predicted again, after a crash between the rows and the
-//     commit, is attached to the same arrivals, whatever has arrived since, and gets the same bits. After a crash
-//     between the publication and the rows it may see more than the first time; under exactly_once nobody has seen the
-//     first prediction.
+//   - A node of T is never an arrival. An id that comes again gets the row of its last arrival. Arrivals whose
+//     prediction is degraded or not finite get no row.
+//   - In a node batch a prediction depends on its own arrival and on the rows that were there when it was looked up. So
+//     a record that is predicted again, after a crash before the commit, may be attached to arrivals that came in
+//     between. Under exactly_once nobody has seen the first prediction.
 //   - Rows belong to a version and go with it: a new one begins without any. When the limit of rows is reached,
-//     arrivals are predicted as ever and get none; if one is predicted again, it attaches to the rows that are there
-//     then.
-//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it, in the order of the
-//     records: a batch looks rows up once the batches before it have removed theirs, and writes its own behind its
-//     removals. So batches around such a record are not computed side by side.
+//     arrivals are predicted as ever and get none.
+//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it. The last record of an id in a
+//     batch decides whether its row is written or removed. Between batches their turns to be published give the order:
+//     a batch writes and removes rows after the batches before it, and before the one behind it is published. Arrivals
+//     behind such a record in its batch, and batches that looked rows up before its turn, may still use the row.
 //   - While rows cannot be written the batch waits, published and not committed, as it does while brokers are away. If
 //     the wait is cut off, the delivery is aborted.
 //

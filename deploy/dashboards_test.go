@@ -140,8 +140,7 @@ var dashboards = map[string][]row{
 			{"Rows of arrivals", "short", "rivulet_arrival_rows", nil},
 			{"Rows of arrivals: written, found, refused", "rowsps",
 				"rivulet_arrival_rows_written_total rivulet_arrival_rows_found_total rivulet_arrival_rows_refused_total", nil},
-			{"Rows and notes that Redis did not take", "ops",
-				"rivulet_arrival_rows_lost_total rivulet_arrival_rows_unnoted_total", nil},
+			{"Rows of arrivals that Redis did not take", "ops", "rivulet_arrival_rows_lost_total", nil},
 		}},
 		{"rivulet serve", []panel{
 			{"Requests", "reqps", "", []string{
