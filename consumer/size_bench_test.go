@@ -83,7 +83,7 @@ func inRedis(b *testing.B, n int) *mapping.Redis {
 	table := mapping.Table{Keys: keys + "rows:", Layout: mapping.LayoutOf(m), Synthetic: benchSynthetic,
 		Marker: keys + "complete", MarkerID: "1:bench"}
 	ignore := func(int, int) error { return nil }
-	expect.OK(b, mapping.WriteRows(b.Context(), client, table, m, 0, ignore))
+	expect.OK(b, mapping.Group(m).Write(b.Context(), client, table, 0, ignore))
 	expect.OK(b, client.HSet(b.Context(), table.Marker, mapping.MarkerField, table.MarkerID).Err())
 	return mapping.NewRedis(client, table)
 }

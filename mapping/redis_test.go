@@ -181,15 +181,15 @@ func pipelines(t *testing.T, m *artifact.Mapping) (ends []int) {
 	return ends
 }
 
-// TestWriteRowsGoesOn: buckets from the given one on are written, and the callback gets the progress.
-func TestWriteRowsGoesOn(t *testing.T) {
+// TestWritingGoesOn: buckets from the given one on are written, and the callback gets the progress.
+func TestWritingGoesOn(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		const n = 100_000
 		m := numbered(n, 4)
 		table := Table{Keys: prefix + "rows:", Layout: LayoutOf(m), Synthetic: m.Rows.Cols}
 		stop := errors.New("stop")
 		var reached []int
-		err := WriteRows(t.Context(), client, table, m, 0, func(buckets, rows int) error {
+		err := group(m, table.Layout).Write(t.Context(), client, table, 0, func(buckets, rows int) error {
 			if reached = append(reached, buckets); len(reached) == 2 {
 				return stop
 			}
@@ -204,7 +204,7 @@ func TestWriteRowsGoesOn(t *testing.T) {
 		}
 		client.Del(t.Context(), table.Key(next-1)) // written before: continuing at the next one does not touch it
 		rows := 0
-		if err := WriteRows(t.Context(), client, table, m, next, func(_, r int) error { rows = r; return nil }); err != nil ||
+		if err := group(m, table.Layout).Write(t.Context(), client, table, next, func(_, r int) error { rows = r; return nil }); err != nil ||
 			rows != n {
 			t.Fatalf("error = %v after %d rows", err, rows)
 		}
@@ -215,7 +215,7 @@ func TestWriteRowsGoesOn(t *testing.T) {
 		if err != nil || lost < n-2*n/table.Buckets || lost >= n {
 			t.Errorf("%d rows (%v) without one bucket of %d, want less than %d", lost, err, table.Buckets, n)
 		}
-		expect.OK(t, WriteRows(t.Context(), client, table, m, next-1, func(int, int) error { return nil }))
+		expect.OK(t, group(m, table.Layout).Write(t.Context(), client, table, next-1, func(int, int) error { return nil }))
 		if got, err := CountRows(t.Context(), client, table); got != n || err != nil {
 			t.Errorf("%d rows (%v), want %d", got, err, n)
 		}
@@ -234,7 +234,7 @@ func TestRedisUnreachable(t *testing.T) {
 	for want, err := range map[string]error{
 		"reading 1 mapping rows: ": NewRedis(client, table).Rows(t.Context(), []string{"1"},
 			make([]attach.Row, 1)),
-		"writing mapping rows, buckets 0 to 0 of 1: ": WriteRows(t.Context(), client, table, m, 0, func(int, int) error {
+		"writing mapping rows, buckets 0 to 0 of 1: ": group(m, table.Layout).Write(t.Context(), client, table, 0, func(int, int) error {
 			return nil
 		}),
 		"removing mapping rows, buckets 0 to 0 of 1: ": DeleteRows(t.Context(), client, table),

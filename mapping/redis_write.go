@@ -16,17 +16,6 @@ const (
 	KeysPerPipeline    = 1024
 )
 
-// WriteRows writes the rows of m into the table, bucket by bucket, beginning with bucket from. After each round trip
-// done gets the numbers of buckets, from 0 on, and of rows that have been written; its error ends the writing. The
-// caller sets the marker.
-//
-// Writing a bucket again is harmless, so a caller that was interrupted continues at the number of buckets of the last
-// call of done.
-func WriteRows(ctx context.Context, client Client, table Table, m *artifact.Mapping, from int,
-	done func(buckets, rows int) error) error {
-	return group(m, table.Layout).Write(ctx, client, table, from, done)
-}
-
 // rowWriter holds the rows of M in the order of their buckets.
 type rowWriter struct {
 	layout Layout

@@ -61,7 +61,7 @@ func TestABucketBelongsToItsNumberAndPublication(t *testing.T) {
 		table := stored(t, client, prefix, m)
 		other := table
 		other.Keys, other.MarkerID = prefix+"other:", "2:abc"
-		expect.OK(t, WriteRows(t.Context(), client, other, m, 0, func(int, int) error { return nil }))
+		expect.OK(t, group(m, other.Layout).Write(t.Context(), client, other, 0, func(int, int) error { return nil }))
 		zero, one := client.Get(t.Context(), table.Key(0)).Val(), client.Get(t.Context(), table.Key(1)).Val()
 		for name, swap := range map[string][2]string{"exchanged": {one, zero},
 			"of another publication": {client.Get(t.Context(), other.Key(0)).Val(), one}} {
