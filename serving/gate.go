@@ -276,8 +276,8 @@ func (p *Publisher) admit(ctx context.Context, b *artifact.Bundle, serves string
 	return p.compareWith(ctx, next, sample, serves, o.Warn)
 }
 
-// compareWith compares a version with the one that serves. If the serving one cannot be read, because an older build
-// published it or Redis has lost parts of it, that does not keep the new one back: warn is told.
+// compareWith compares a version with the one that serves. If the serving one cannot be read, because Redis has lost
+// parts of it, that does not keep the new one back: warn is told.
 func (p *Publisher) compareWith(ctx context.Context, next *Version, sample *artifact.Mapping, serves string,
 	warn func(string)) error {
 	if serves == "" || serves == next.ID() {

@@ -137,9 +137,6 @@ func (l *loader) publication(ctx context.Context, version, id string) (keyspace.
 	if err != nil {
 		return keyspace.Publication{}, refuse("%s: %w", key, err)
 	}
-	if err := p.Meta.CheckLayout(); err != nil {
-		return keyspace.Publication{}, refuse("%s: %w", key, err)
-	}
 	if p.ID() != id {
 		return keyspace.Publication{}, refuse("%s has id %s, want %s: it was replaced", key, p.ID(), id)
 	}

@@ -296,9 +296,6 @@ func (w *publishRun) begin(ctx context.Context, b *artifact.Bundle, rows mapping
 	if w.Publication, err = keyspace.Parse(answer[1], content, answer[2]); err != nil {
 		return fmt.Errorf("reading its meta in Redis: %w", err)
 	}
-	if err := w.Meta.CheckLayout(); err != nil {
-		return err
-	}
 	if w.progress, err = strconv.Atoi(answer[3]); err != nil || w.progress < 0 || w.progress > w.Meta.Buckets {
 		return fmt.Errorf("progress is %q, want 0 to %d buckets", answer[3], w.Meta.Buckets)
 	}

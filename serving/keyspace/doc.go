@@ -20,10 +20,9 @@
 //	{p}:deleting     hash    "v/g" -> meta: data without any reference, which are being removed
 //	{p}:generation   string  the last serial number that was drawn (fields and key say generation)
 //
-// meta is JSON: the layout of these keys (3), the numbers of rows, of buckets and of a bucket's pages, the hash
-// function, and for each file its parts, size and SHA-256. seal is a checksum of all rows of M. Earlier builds wrote
-// layout 1, with hashes of rows, and layout 2, with pages without seals: such versions are listed and removed, not
-// served. content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys
+// meta is JSON: the layout of these keys (1), the numbers of rows, of buckets and of a bucket's pages, the hash
+// function, and for each file its parts, size and SHA-256. seal is a checksum of all rows of M.
+// content is a SHA-256 over the files, the manifest among them, which has M's. The braces of the control keys
 // are a hash tag: on a Redis cluster they share one slot, so that scripts over them are atomic, while rows and files
 // spread over the nodes. Only keys of arrivals expire by themselves; a publisher, and a consumer that starts, refuse a
 // Redis whose eviction policy removes keys without an expiry (maxmemory-policy allkeys-…).

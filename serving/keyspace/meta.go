@@ -14,16 +14,8 @@ import (
 	"rivulet/mapping"
 )
 
-// layout is the version of the keys' layout that this build writes and serves. Versions of oldestLayout and above are
-// listed and removed. In layout 1 the buckets of rows of M were hashes, with the same keys; in layout 2 pages had no
-// checksum.
-const (
-	layout       = 3
-	oldestLayout = 1
-)
-
-// oldestRows is how many rows a bucket of layout 1 had in the mean, at least.
-const oldestRows = 48
+// layout is the version of the keys' layout that this build writes and reads.
+const layout = 1
 
 // partBytes is the size of a file's parts. Redis takes up to 512 MB in one string, but serves nobody else while it
 // sends or stores one.
@@ -112,38 +104,23 @@ func Parse(serial, content, text string) (p Publication, err error) {
 	return p, err
 }
 
-// CheckLayout returns an error if the rows of M are in an older layout: this build neither serves such a version nor
-// goes on writing it.
-func (m *Meta) CheckLayout() error {
-	if m.Layout != layout {
-		return fmt.Errorf("it was published by an older build (meta.layout is %d, this build serves %d): publish the "+
-			"artifact again under another version", m.Layout, layout)
-	}
-	return nil
-}
-
 // ParseMeta reads and checks a meta, by which data are read or removed.
 func ParseMeta(text string) (m Meta, err error) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, fmt.Errorf("meta: %w", err)
 	}
 	switch {
-	case m.Layout < oldestLayout || m.Layout > layout:
-		return m, fmt.Errorf("meta.layout is %d, this build reads %d to %d", m.Layout, oldestLayout, layout)
+	case m.Layout != layout:
+		return m, fmt.Errorf("meta.layout is %d, this build reads %d", m.Layout, layout)
 	case m.Hash != mapping.HashName:
 		return m, fmt.Errorf("meta.hash is %q, this build reads %q", m.Hash, mapping.HashName)
 	case m.Rows < 0 || m.Rows > math.MaxInt32:
 		return m, fmt.Errorf("meta.rows is %d, want 0 to %d", m.Rows, math.MaxInt32)
-	case m.Layout == oldestLayout && (m.Buckets < 1 || m.Buckets > max(1, (m.Rows+oldestRows-1)/oldestRows)):
-		return m, fmt.Errorf("meta.buckets is %d for %d rows, want 1 to %d", m.Buckets, m.Rows,
-			max(1, (m.Rows+oldestRows-1)/oldestRows))
 	case m.Synthetic < 1:
 		return m, fmt.Errorf("meta.synthetic is %d, want 1 or more", m.Synthetic)
 	}
-	if m.Layout > oldestLayout {
-		if err := m.RowLayout().Check(m.Rows); err != nil {
-			return m, fmt.Errorf("meta: %w", err)
-		}
+	if err := m.RowLayout().Check(m.Rows); err != nil {
+		return m, fmt.Errorf("meta: %w", err)
 	}
 	for i, f := range m.Files {
 		if f.Parts < 0 || f.Parts > maxParts || f.Bytes < 0 {
