@@ -9,6 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
+// maxDepth bounds tables in tables of the flat buffer of Arrow's schema.
+const maxDepth = 32
+
 // durations returns the columns that hold durations, by the schema in the file's metadata: Arrow's, which pyarrow,
 // pandas and polars keep there, or Spark's. In Parquet itself they are integers.
 func durations(f *parquet.File) map[string]bool {

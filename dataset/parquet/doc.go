@@ -22,26 +22,7 @@
 // Row groups are read one after another and their columns side by side, one page of each at a time. Errors name
 // file, row (the first is 1) and column.
 //
-// # Files that lie
-//
-// The library trusts the lengths that a file declares, so each file is checked before the library sees it.
-// [metadata] has the library's own Thrift decoder read the footer and the headers of pages, and lets nothing be
-// longer than the remaining bytes. [pageCheck] bounds the pages of the columns that will be read: their sizes and
-// numbers of values, their size after decompression, and the runs and blocks in them, since a run of two billion
-// values takes six bytes and the library allocates them all ([encoded]). The remaining contradictions are found by
-// the library itself, or make it panic; a panic becomes an error. Codecs are snappy, gzip, zstd and none. The
-// encoding DELTA_BYTE_ARRAY is refused, because the size of its values shows only in decoding. A list has at most
-// 2²⁰ numbers. Booleans in runs (RLE) are refused, because the library reads them wrong.
-//
-// # Files
-//
-//	parquet.go    Format; panics of the library become errors
-//	table.go      an open file: its columns, its rows
-//	cursor.go     the values of a column as cells, by their type
-//	arrow.go      durations, by the schemas of Arrow and Spark
-//	metadata.go   footers and headers of pages within bounds
-//	pages.go      the pages of a column within bounds
-//	encodings.go  the runs and blocks of a page within bounds
-//	rows.go       rows of a Go struct, written and read back
-//	save.go       Save: a data set as tables
+// The library is trusted with files that the operator named: sizes in its end and of column chunks are compared with the
+// file's, and a panic of the library becomes an error. Codecs are snappy, gzip, zstd and none. Refused are the encoding
+// DELTA_BYTE_ARRAY, and booleans in runs (RLE), which the library reads wrong. A list has at most 2²⁰ numbers.
 package parquet

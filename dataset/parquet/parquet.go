@@ -22,11 +22,10 @@ func read(f *os.File, name string, size int64, form table.TextForm, use func(tab
 		return errors.New("separator and encoding are for files of text, which Parquet is not")
 	}
 	return guarded(func() error {
-		t, err := openTable(f, name, size, defaults)
+		t, err := openTable(f, name, size)
 		if err != nil {
 			return err
 		}
-		defer t.close()
 		return use(t)
 	})
 }

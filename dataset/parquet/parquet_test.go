@@ -230,15 +230,15 @@ func TestRefusesEncodingsAndCodecs(t *testing.T) {
 	for name, want := range map[string]string{
 		"delta_byte_array": "encoding DELTA_BYTE_ARRAY is not supported",
 		"brotli":           "compression BROTLI is not supported",
+		"rle_bool":         "encoding RLE of values of type BOOLEAN",
 	} {
 		content, err := os.ReadFile("testdata/refused/" + name + ".parquet")
 		expect.OK(t, err)
 		err = guarded(func() error {
-			f, err := openTable(bytes.NewReader(content), name, int64(len(content)), defaults)
+			f, err := openTable(bytes.NewReader(content), name, int64(len(content)))
 			if err != nil {
 				return err
 			}
-			defer f.close()
 			return f.Each([]int{0}, func([]table.Cell, table.Place) error { return nil })
 		})
 		expect.Error(t, err, want, "%s", name)
@@ -269,4 +269,30 @@ func TestTwoKinds(t *testing.T) {
 	_, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format},
 		Tables: table.Settings{Nodes: table.NodesPath(dir + "/nodes"), Edges: dir + "/edges.parquet"}})
 	expect.Error(t, err, "has tables of two kinds")
+}
+
+// Where a file is cut short, the error names the file; none escapes as a panic.
+func TestCutShort(t *testing.T) {
+	const nodes = "testdata/plain/nodes.parquet"
+	whole, err := os.ReadFile(nodes)
+	expect.OK(t, err)
+	edges, err := os.ReadFile("testdata/plain/edges.parquet")
+	expect.OK(t, err)
+	for _, size := range []int{0, 5, 12, len(whole) / 2, len(whole) - 9, len(whole) - 1} {
+		_, err := open(writeSet(t, map[string][]byte{"nodes.parquet": whole[:size], "edges.parquet": edges}))
+		expect.Error(t, err, "nodes.parquet", "%d of %d bytes", size, len(whole))
+	}
+	// bytes are missing in the middle, so that the end is there
+	_, err = open(writeSet(t, map[string][]byte{"nodes.parquet": append(bytes.Clone(whole[:20]), whole[len(whole)/2:]...),
+		"edges.parquet": edges}))
+	expect.Error(t, err, "nodes.parquet", "bytes that are missing in the middle")
+}
+
+// A list may go on from page to page, each of which takes a few bytes of the file.
+func TestLongList(t *testing.T) {
+	class := "A"
+	rows := []node{{ID: "x", Features: make([]float32, maxList+1), Label: &class, Split: "train"}}
+	_, err := open(writeSet(t, map[string][]byte{"nodes.parquet": encode(t, [][]node{rows}),
+		"edges.parquet": encode(t, [][]edge{{{"x", "x"}}})}))
+	expect.Error(t, err, "row 1: column features: a list of more than 1048576 numbers")
 }

@@ -34,3 +34,4 @@ write("delta", {"id": ids, "features": lists, "label": pa.array([10, 9, 10, 9, N
 os.makedirs("refused", exist_ok=True)
 pq.write_table(pa.table({"id": ids}), "refused/delta_byte_array.parquet", use_dictionary=False, column_encoding={"id": "DELTA_BYTE_ARRAY"})
 pq.write_table(pa.table({"id": ids}), "refused/brotli.parquet", compression="brotli")
+pq.write_table(pa.table({"id": [True, False, True, True] * 50}), "refused/rle_bool.parquet", data_page_version="2.0", use_dictionary=False)
