@@ -23,7 +23,7 @@ func (r *run) report(ctx context.Context, o options) error {
 	var judged []map[ledger.Window]ledger.Tally
 	var total ledger.Tally
 	var edges []string
-	letters, committed, aborted := 0, 0, 0
+	letters, grown, committed, aborted := 0, 0, 0, 0
 	for _, s := range r.streams {
 		if err == nil && !s.Compressed() {
 			err = fmt.Errorf("%s: no arrival came compressed", s.Name)
@@ -36,7 +36,10 @@ func (r *run) report(ctx context.Context, o options) error {
 		for _, t := range of.Tallies {
 			total.Add(t)
 		}
-		letters += s.Ledger.Letters()
+		letters, grown = letters+s.Ledger.Letters(), grown+of.Grown
+		if s.Growth && of.Grown == 0 {
+			err = errors.Join(err, fmt.Errorf("%s: no prediction has an earlier arrival as a neighbour", s.Kind))
+		}
 		if s.Apart {
 			edges = append(edges, fmt.Sprintf("%s: %v", s.Kind, of.Joined))
 		}
@@ -47,10 +50,10 @@ func (r *run) report(ctx context.Context, o options) error {
 	}
 	fmt.Printf("Seed %d, %v, %d arrivals a second to each of %d streams, commit %s: %d faults; %d arrivals, "+
 		"%d of them in transactions, and %d in aborted ones, %d predictions that were marked as degraded, "+
-		"%d dead letters.\n\n", o.Seed, o.length, o.rate, len(r.streams), commit(),
+		"%d dead letters.\n\n", o.Seed, o.length, o.rate, len(r.streams), o.commit,
 		len(r.dealt)-1, total.Arrivals, committed, aborted, total.Degraded, letters)
 	ledger.Print(os.Stdout, tableRows(r.dealt, stream.Kinds(r.world.Options), judged))
-	fmt.Printf("\n%d ids were forgotten.\n", r.forgotten)
+	fmt.Printf("\n%d predictions have an earlier arrival as a neighbour. %d ids were forgotten.\n", grown, r.forgotten)
 	for _, line := range edges {
 		fmt.Printf("%s.\n", line)
 	}

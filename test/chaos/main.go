@@ -25,6 +25,7 @@ type options struct {
 	length time.Duration
 	rate   int
 	only   string
+	commit string
 }
 
 func main() {
@@ -57,7 +58,7 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	patience = o.Patience
+	patience, o.commit = o.Patience, commit() // the files may be others at the end
 	err := inWorld(ctx, o, command)
 	stop()
 	if err != nil {

@@ -208,6 +208,7 @@ func (r *run) finish(ctx context.Context) (err error) {
 			err = errors.Join(err, m.Drain(patience))
 		}
 	}
+	err = errors.Join(err, r.checkRows(ctx))
 	return errors.Join(err, harness.Sleep(ctx, 2*time.Second)) // time for answers that should not be there
 }
 
@@ -235,6 +236,18 @@ func (r *run) checkForgotten(ctx context.Context, s *stream.Stream) error {
 		n, failed := store.Exists(ctx, record.FeaturesKey(id)).Result()
 		if err = errors.Join(err, failed); n > 0 {
 			r.fail(fmt.Errorf("%s: %s was forgotten, and its features are stored", s.Kind, id))
+		}
+	}
+	return err
+}
+
+// checkRows looks for rows of arrivals that would stay for ever.
+func (r *run) checkRows(ctx context.Context) error {
+	keys, err := harness.Keys(ctx, r.world.Store, world.Prefix+":*:a:*")
+	for _, key := range keys {
+		left, failed := r.world.Store.PTTL(ctx, key).Result()
+		if err = errors.Join(err, failed); failed == nil && (left == -1 || left > r.world.Options.RowsLive) {
+			r.fail(fmt.Errorf("Redis keeps %s for %v (-1: for ever), attach.ttl is %v", key, left, r.world.Options.RowsLive))
 		}
 	}
 	return err

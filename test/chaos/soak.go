@@ -47,7 +47,7 @@ func soakCommand(ctx context.Context, w *world.World, o options) error {
 	fmt.Printf("Soak of %v at %d arrivals a second of %d ids, with growth and %d refreshes, commit %s: %d arrivals, %d "+
 		"lost, %d duplicated, "+
 		"%d out of order, %d of different bits, longest stall %.1f s.\n\n", o.length, o.rate, len(w.Arrivals),
-		len(refreshes), commit(), t.Arrivals,
+		len(refreshes), o.commit, t.Arrivals,
 		t.Lost, t.Duplicated, t.OutOfOrder, t.Different, t.Stall.Seconds())
 	values, cutErr := compared(samples, refreshes, o.length/soakRefreshes)
 	if cutErr != nil {

@@ -41,6 +41,7 @@ type Bounds struct {
 type Judgement struct {
 	Tallies    map[Window]Tally
 	Joined     Joined
+	Grown      int // predictions that have an earlier arrival as a neighbour
 	Violations []string
 }
 
@@ -99,7 +100,7 @@ func (l *Ledger) Judge(b Bounds) Judgement {
 		}
 	}
 	joined := l.judgeEdges()
-	return Judgement{all, joined, l.violations}
+	return Judgement{all, joined, l.grown, l.violations}
 }
 
 // judgeUnknown checks the predictions of versions that were made while the streams ran.

@@ -109,6 +109,7 @@ type Ledger struct {
 	parted     map[string]*parts    // arrivals whose edges come as records of their own, by id
 	violations []string
 	letters    int
+	grown      int // predictions that have an earlier arrival as a neighbour
 }
 
 // New returns an empty ledger of one stream.
@@ -351,6 +352,9 @@ func (l *Ledger) prediction(at Place, e *entry, a *Answer) {
 	}
 	if a.Degraded && !l.Degrades {
 		l.violated("%v: degraded, though redis.outage is wait", at)
+	}
+	if !a.Alone && !a.Grouped {
+		l.grown++
 	}
 	hash := maphash.String(l.seed, a.Said)
 	if a.Grouped {

@@ -461,6 +461,9 @@ func TestLedger(t *testing.T) {
 			judged := l.Judge(Bounds{MayRepeat: func(_ Window, generations int) int { return generations },
 				MayDegrade: func(w Window) bool { return w == 2 },
 				Complete:   map[string]time.Time{"v1": start, "v2": start.Add(30 * time.Second)}})
+			if want := strings.Count(name, "beside an arrival"); judged.Grown != want {
+				t.Errorf("%d predictions have an arrival as a neighbour, want %d", judged.Grown, want)
+			}
 			if got := judged.Tallies[1]; got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}

@@ -10,8 +10,8 @@ import (
 	"rivulet/event/json"
 )
 
-// Neighbours that an arrival keeps of the data set: nodes of T, and other arrivals. The oracle tries which of them were
-// known, so they are few.
+// Neighbours that an arrival keeps of the data set: nodes of T, and other arrivals. They are few, so that some arrivals
+// have no earlier one as a neighbour.
 const (
 	mostT     = 8
 	mostOther = 2

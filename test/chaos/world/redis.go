@@ -27,8 +27,7 @@ func (w *World) Published(ctx context.Context, version string) (time.Time, error
 }
 
 // EraseVersion removes a version as trainer prune does, at once and though consumers use it. The marker goes first: a
-// row that is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart. Notes
-// of records in flight stay.
+// row that is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart.
 func (w *World) EraseVersion(ctx context.Context, version string) error {
 	control := "{" + Prefix + "}:" + version
 	for _, pattern := range []string{control + ":complete", control + ":writing", Prefix + ":" + version + ":*"} {
