@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 
-	"rivulet/consumer/ticket"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
@@ -148,9 +147,9 @@ type Intake struct {
 	// Generation commits the offsets.
 	Generation kafka.Committer
 	// After is the batch that must be delivered before this one; nil where there is none or it does not matter.
-	After *ticket.Ticket
+	After *ticket
 	// Ticket is the batch's own, for the one behind it; nil where there is none.
-	Ticket *ticket.Ticket
+	Ticket *ticket
 }
 
 // Mode decides whether the arrivals of a batch see each other (docs/algorithm.md, section 1).

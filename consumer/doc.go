@@ -48,7 +48,7 @@
 // batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
 // batch waits on the ticket before its own, and is published after that batch; it is given up if that batch failed.
 //
-// Commits are shared ([ticket.Ticket.Pass]), as a request to commit takes a broker some 5 to 10 ms whatever it holds.
+// Commits are shared ([ticket.pass]), as a request to commit takes a broker some 5 to 10 ms whatever it holds.
 // At least once, a batch is published while the one before it is committed, and the offsets of all batches that are
 // published meanwhile go into the next request. Exactly once, a batch that is ready when the one before it would be
 // committed is published into the same transaction, and the last one commits for all. A batch never waits for one that

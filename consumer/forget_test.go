@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rivulet/consumer/ticket"
 	"rivulet/event/form"
 	"rivulet/infer/attach"
 	"rivulet/kafka"
@@ -166,14 +165,14 @@ func TestForgettingInAnyStream(t *testing.T) {
 			if lives > 0 { // nothing is committed, and all is read again
 				out.refused = errors.New("killed")
 			}
-			var before *ticket.Ticket
+			var before *ticket
 			var wait sync.WaitGroup
 			for rest := all; len(rest) > 0; {
 				n := rapid.IntRange(1, len(rest)).Draw(rt, "records of a batch")
 				p, _ := forgetting(t, v, out, Node)
-				in := Intake{Name: "b", Records: rest[:n], After: before, Ticket: ticket.New()}
+				in := Intake{Name: "b", Records: rest[:n], After: before, Ticket: newTicket()}
 				before, rest = in.Ticket, rest[n:]
-				wait.Go(func() { in.Ticket.Settle(p.Process(t.Context(), in)) })
+				wait.Go(func() { in.Ticket.settle(p.Process(t.Context(), in)) })
 			}
 			wait.Wait()
 		}
@@ -204,15 +203,15 @@ func TestNeighboursWhileAnIDIsForgotten(t *testing.T) {
 func TestForgettingIsDoneBeforeTheCommit(t *testing.T) {
 	v, out := newGrowingVersion(), &kept{}
 	p, f := forgetting(t, v, out, Node)
-	in := Intake{Name: "b", Records: events(t, "-x", "y t0"), Ticket: ticket.New()}
+	in := Intake{Name: "b", Records: events(t, "-x", "y t0"), Ticket: newTicket()}
 	f.fails = errors.New("connection refused")
 	err := p.Process(t.Context(), in)
 	if !errors.Is(err, f.fails) || out.committed > 0 || out.aborted != 1 || len(v.store) > 0 {
 		t.Errorf("%d batches are committed, rows %v: %v", out.committed, v.store, err)
 	}
-	in.Ticket.Settle(err)
+	in.Ticket.settle(err)
 	next := Intake{Name: "c", Records: events(t, "x t0"), After: in.Ticket}
-	if err := p.Process(t.Context(), next); !errors.Is(err, ticket.ErrBefore) || len(out.batches) != 1 {
+	if err := p.Process(t.Context(), next); !errors.Is(err, errBefore) || len(out.batches) != 1 {
 		t.Errorf("%d batches are published: %v", len(out.batches), err)
 	}
 }

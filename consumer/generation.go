@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"rivulet/consumer/schemas"
-	"rivulet/consumer/ticket"
 	"rivulet/consumer/window"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -121,7 +120,7 @@ func notBegun(reading context.Context, err error) error {
 // why returns the failure that ended a generation; nil for a drain, a rebalance or changed partitions.
 func why(ctx, reading, work context.Context, failures <-chan error) (err error) {
 	for failure := range failures {
-		if err == nil || errors.Is(err, ticket.ErrBefore) { // it only says that another lane knows more
+		if err == nil || errors.Is(err, errBefore) { // it only says that another lane knows more
 			err = failure
 		}
 	}

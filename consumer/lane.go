@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"rivulet/consumer/ticket"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -13,11 +12,11 @@ import (
 // batch's ticket.
 type line struct {
 	batcher
-	turn chan *ticket.Ticket // ticket of the batch before; nil for the first
+	turn chan *ticket // ticket of the batch before; nil for the first
 }
 
 func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk) *line {
-	l := &line{turn: make(chan *ticket.Ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize,
+	l := &line{turn: make(chan *ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize,
 		bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger, clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
 	l.turn <- nil
 	return l
@@ -43,11 +42,11 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 			in.turn <- before
 			return nil
 		}
-		own := ticket.New()
+		own := newTicket()
 		in.turn <- own
 		batch.After, batch.Ticket, batch.Generation = before, own, g
 		err := l.process(work, batch)
-		own.Settle(err)
+		own.settle(err)
 		clear(l.records[:cap(l.records)]) // each record keeps alive all bytes that were fetched with it
 		if err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rivulet/consumer/ticket"
 	"rivulet/event"
 	"rivulet/kafka"
 )
@@ -93,17 +92,17 @@ func (*step) Refused() []kafka.Refusal { return nil }
 // side takes batches of one arrival each down paths of their own at once, the first of them last. It returns their
 // ends.
 func (s *steps) side(t *testing.T, ids ...string) []error {
-	var before *ticket.Ticket
+	var before *ticket
 	var lanes sync.WaitGroup
 	errs := make([]error, len(ids))
 	for k, id := range ids {
-		in := Intake{Name: id, Records: records(t, arrival(id)), After: before, Ticket: ticket.New()}
+		in := Intake{Name: id, Records: records(t, arrival(id)), After: before, Ticket: newTicket()}
 		before = in.Ticket
 		p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: s})
 		lanes.Go(func() {
 			time.Sleep(time.Duration(len(ids)-k) * time.Second)
 			errs[k] = p.Process(t.Context(), in)
-			in.Ticket.Settle(errs[k])
+			in.Ticket.settle(errs[k])
 		})
 	}
 	lanes.Wait()
@@ -180,7 +179,7 @@ func TestNothingIsCommittedBehindAnUnpublishedBatch(t *testing.T) {
 			if got := s.all(); strings.Contains(got, "publish c") || strings.Contains(got, "commit c") {
 				t.Errorf("%s", got)
 			}
-			if errs[0] != nil || !errors.Is(errs[1], errNotPublished) || !errors.Is(errs[2], ticket.ErrBefore) {
+			if errs[0] != nil || !errors.Is(errs[1], errNotPublished) || !errors.Is(errs[2], errBefore) {
 				t.Errorf("the batches end with %v", errs)
 			}
 		})
@@ -198,8 +197,8 @@ func TestNothingIsCommittedBehindAFailure(t *testing.T) {
 		if slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "commit") }) {
 			t.Errorf("%q: something was committed", got)
 		}
-		if !errors.Is(errs[0], failure) || !errors.Is(errs[1], ticket.ErrBefore) || !errors.Is(errs[2], ticket.ErrBefore) {
-			t.Errorf("the batches end with %v, want the failure and twice %v", errs, ticket.ErrBefore)
+		if !errors.Is(errs[0], failure) || !errors.Is(errs[1], errBefore) || !errors.Is(errs[2], errBefore) {
+			t.Errorf("the batches end with %v, want the failure and twice %v", errs, errBefore)
 		}
 	})
 }

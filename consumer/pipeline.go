@@ -131,12 +131,12 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	watch.lap(&stats.Keep)
 	if !delivery.Published().IsZero() {
-		in.Ticket.Publish()
+		in.Ticket.publish()
 	}
-	if err := in.After.Passed(ctx); err != nil {
+	if err := in.After.passed(ctx); err != nil {
 		return errors.Join(err, delivery.Abort(ctx))
 	}
-	in.Ticket.Pass(delivery)
+	in.Ticket.pass(delivery)
 	if err := delivery.Commit(ctx); err != nil {
 		return fmt.Errorf("committing batch %s: %w", in.Name, err)
 	}
@@ -184,7 +184,7 @@ func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stop
 	}
 	watch.lap(&stats.Encode)
 
-	if err := in.After.Published(ctx); err != nil {
+	if err := in.After.published(ctx); err != nil {
 		return nil, err
 	}
 	watch.lap(&stats.Wait)

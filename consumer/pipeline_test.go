@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/consumer/limits"
-	"rivulet/consumer/ticket"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/graph"
@@ -379,10 +378,10 @@ func TestErrorsOfThePath(t *testing.T) {
 func TestABatchWaitsForTheOneBeforeIt(t *testing.T) {
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
-	failed, hanging := ticket.New(), ticket.New()
-	failed.Settle(errors.New("not delivered"))
+	failed, hanging := newTicket(), newTicket()
+	failed.settle(errors.New("not delivered"))
 	in := Intake{Records: records(t, arrival("a")), After: failed}
-	if err := p.Process(t.Context(), in); !errors.Is(err, ticket.ErrBefore) {
+	if err := p.Process(t.Context(), in); !errors.Is(err, errBefore) {
 		t.Errorf("behind a failed batch: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -394,7 +393,7 @@ func TestABatchWaitsForTheOneBeforeIt(t *testing.T) {
 	if len(out.batches) != 0 {
 		t.Fatalf("delivered %d batches", len(out.batches))
 	}
-	hanging.Settle(nil)
+	hanging.settle(nil)
 	if err := p.Process(t.Context(), in); err != nil || len(out.batches) != 1 {
 		t.Errorf("behind a delivered batch: %v, %d delivered", err, len(out.batches))
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"rivulet/kafka/fetch"
-	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
@@ -29,15 +28,15 @@ type Cursor struct {
 	stable  int64        // last stable offset (end of committed transactions) in that answer; -1: none
 	high    int64        // its high watermark
 
-	id       marks.TopicID // zero: not known
-	epoch    int32         // leader epoch of the record before next; -1: not known
-	leader   int32         // epoch of the leader that has the records up to next; -1: not known
-	trail    *trail        // the generation's marks; nil outside of a group
-	began    bool          // records were handed out
-	resume   Resume        // of the reader before; zero: there is none, or the log has changed
-	ahead    int32         // leader epoch of the last record before the offsets of resume; -1: not known
-	follows  bool          // goes on in a topic that was made anew
-	alone    bool          // shares no requests with other partitions
+	id       topicID // zero: not known
+	epoch    int32   // leader epoch of the record before next; -1: not known
+	leader   int32   // epoch of the leader that has the records up to next; -1: not known
+	trail    *trail  // the generation's marks; nil outside of a group
+	began    bool    // records were handed out
+	resume   Resume  // of the reader before; zero: there is none, or the log has changed
+	ahead    int32   // leader epoch of the last record before the offsets of resume; -1: not known
+	follows  bool    // goes on in a topic that was made anew
+	alone    bool    // shares no requests with other partitions
 	observer retry.Observer
 	names    map[string]string
 }
@@ -61,7 +60,7 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, 
 }
 
 // ofGroup makes the cursor one of a generation, which begins where the group's last commit has its mark.
-func (c *Cursor) ofGroup(t *trail, m marks.Mark) {
+func (c *Cursor) ofGroup(t *trail, m commitMark) {
 	c.trail, c.id, c.resume, c.ahead = t, t.id(c.at.Topic), m.Resume, m.Ahead
 	if m.Epoch >= 0 {
 		c.epoch, c.leader = m.Epoch, m.Epoch

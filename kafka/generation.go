@@ -199,7 +199,7 @@ func (g *Generation) Changed(ctx context.Context) bool {
 		}
 		ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
 		remade := err == nil && known && len(ids) == len(s.opts.Topics) && g.trail.left(ids)
-		others, fewer := s.balancer.Saw(counts)
+		others, fewer := s.balancer.saw(counts)
 		if missing || remade || fewer {
 			return true
 		}
@@ -210,10 +210,10 @@ func (g *Generation) Changed(ctx context.Context) bool {
 		complete = err == nil && lacking == nil
 		switch {
 		case complete:
-			s.balancer.Complete()
+			s.balancer.complete()
 		case others:
 			return true // the group may not know them yet
-		case lacking != nil && s.balancer.Ask(s.with.Clock.Now(), s.opts.WatchInterval):
+		case lacking != nil && s.balancer.ask(s.with.Clock.Now(), s.opts.WatchInterval):
 			s.with.Logger.Warn("a partition is assigned to nobody: joining the group again", "group", s.opts.Group,
 				"topic", lacking.Topic, "partition", lacking.Partition)
 			return true

@@ -68,7 +68,7 @@ func TestLeavingInALaterJoin(t *testing.T) {
 	first, second := b.together(one, two)
 	slow, fast := first, second
 	// The topic's partitions change for the fast one.
-	fast.source.balancer.Saw(map[string]int{"arrivals": 3})
+	fast.source.balancer.saw(map[string]int{"arrivals": 3})
 	expect.OK(t, fast.End(t.Context(), nil))
 	left := b.interrupted(fast.source, slow.Rebalance().Done())
 	<-left // the slow one has not ended its generation yet

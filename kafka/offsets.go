@@ -12,7 +12,6 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/kafka/marks"
 	"rivulet/kafka/wire"
 )
 
@@ -69,7 +68,7 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 				metadata = *p.Metadata
 			}
 			offsets[TopicPartition{Topic: t.Topic, Partition: int(p.Partition)}] = place{p.Offset,
-				marks.Of(metadata, p.LeaderEpoch), metadata}
+				markOf(metadata, p.LeaderEpoch), metadata}
 		}
 	}
 	for _, at := range partitions {
@@ -144,7 +143,7 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 			from, m := by.trail.mark(at, next[at])
 			p := kmsg.NewOffsetCommitRequestTopicPartition()
 			p.Partition, p.Offset, p.LeaderEpoch = id, from, m.Epoch
-			if metadata := cmp.Or(m.Metadata(), by.note); metadata != "" {
+			if metadata := cmp.Or(m.metadata(), by.note); metadata != "" {
 				p.Metadata = &metadata
 			}
 			t.Partitions = append(t.Partitions, p)

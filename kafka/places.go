@@ -5,29 +5,27 @@ import (
 	"fmt"
 
 	kafkago "github.com/segmentio/kafka-go"
-
-	"rivulet/kafka/marks"
 )
 
 // place is where a cursor begins.
 type place struct {
 	offset   int64
-	mark     marks.Mark
+	mark     commitMark
 	metadata string // as stored beside the offset
 }
 
 // memory keeps a source's knowledge of its topics from one generation to the next.
 type memory struct {
-	ids    map[string]marks.TopicID   // by topic
+	ids    map[string]topicID         // by topic
 	remade map[string]bool            // topics that were deleted and made anew
 	last   map[TopicPartition]*Cursor // of the last generation
 	said   bool                       // the warning about brokers without topic ids was logged
 }
 
 // learn takes the topics' present ids.
-func (m *memory) learn(ids map[string]marks.TopicID) {
+func (m *memory) learn(ids map[string]topicID) {
 	if m.ids == nil {
-		m.ids, m.remade = make(map[string]marks.TopicID), make(map[string]bool)
+		m.ids, m.remade = make(map[string]topicID), make(map[string]bool)
 	}
 	for topic, id := range ids {
 		if was, ok := m.ids[topic]; ok && was != id {
@@ -59,7 +57,7 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 		return nil, err
 	}
 	offsets, anew := make(Offsets, len(stored)), make(Offsets)
-	stamps := make(map[TopicPartition]marks.Mark, len(stored))
+	stamps := make(map[TopicPartition]commitMark, len(stored))
 	for at, p := range stored {
 		offsets[at], stamps[at] = p.offset, p.mark
 		if !s.memory.stale(at, p.mark.Topic, ids[at.Topic]) {
@@ -69,7 +67,7 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 			return nil, err
 		}
 		g.report(at, p.offset, anew[at])
-		offsets[at], stamps[at] = anew[at], marks.None
+		offsets[at], stamps[at] = anew[at], noMark
 	}
 	if len(anew) > 0 { // before anything else, so that nobody begins anew once more
 		if err := g.Commit(ctx, anew); err != nil {
@@ -88,11 +86,11 @@ func (g *Generation) places(ctx context.Context) (map[TopicPartition]place, erro
 
 // stale reports whether the group's offset of a partition belongs to a topic that was deleted since. stored is the
 // topic id beside the offset; zero: not known.
-func (m *memory) stale(at TopicPartition, stored, now marks.TopicID) bool {
-	if now == (marks.TopicID{}) {
+func (m *memory) stale(at TopicPartition, stored, now topicID) bool {
+	if now == (topicID{}) {
 		return false
 	}
-	if stored != (marks.TopicID{}) {
+	if stored != (topicID{}) {
 		return stored != now
 	}
 	return m.remade[at.Topic]

@@ -7,7 +7,6 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
 )
 
@@ -63,7 +62,7 @@ func (c *Cursor) remade(ctx context.Context) (learnt bool, err error) {
 	switch {
 	case !exists || id == c.id:
 		return false, nil
-	case c.id == marks.TopicID{}:
+	case c.id == topicID{}:
 		c.id = id
 		return true, nil
 	case c.follows:

@@ -12,7 +12,6 @@ import (
 	"github.com/segmentio/kafka-go/protocol/describegroups"
 
 	"rivulet/kafka/fetch"
-	"rivulet/kafka/marks"
 	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
@@ -94,7 +93,7 @@ func (r *Reader) ToEnd(ctx context.Context, from Offsets, take func(Record) erro
 }
 
 // cursor returns a cursor that sends requests of its own, as a reader asks for one partition at a time.
-func (r *Reader) cursor(at TopicPartition, offset int64, topic marks.TopicID) *Cursor {
+func (r *Reader) cursor(at TopicPartition, offset int64, topic topicID) *Cursor {
 	c := r.client.cursor(at, offset, r.opts.FetchBytes, wire.Largest, r.opts.FetchWait, r.with)
 	c.id, c.alone = topic, true
 	return c
@@ -175,7 +174,7 @@ func (f *followState) fresh(ctx context.Context) (cursors []*Cursor, err error) 
 	if err != nil {
 		return nil, err
 	}
-	ids := map[string]marks.TopicID{}
+	ids := map[string]topicID{}
 	if f.known < counts[topic] {
 		if ids, _, err = f.client.topicIDs(ctx, topic); err != nil {
 			return nil, err

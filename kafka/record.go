@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 
-	"rivulet/kafka/marks"
 	"rivulet/kafka/wire"
 )
 
@@ -18,8 +17,6 @@ type (
 	Record = wire.Record
 	// Damage says why records could not be read.
 	Damage = wire.Damage
-	// Resume is a place to go on at whose records depend on earlier ones.
-	Resume = marks.Resume
 )
 
 // Offsets are the next offsets to read.

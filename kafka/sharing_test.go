@@ -13,7 +13,6 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"rivulet/kafka/balance"
 	"rivulet/test/expect"
 )
 
@@ -157,7 +156,7 @@ func TestMembersShareAGroup(t *testing.T) {
 
 // forgetful is the balancer of a leader that has not heard of all partitions, until it has.
 type forgetful struct {
-	*balance.Balancer
+	*balancer
 	knows atomic.Bool
 }
 
@@ -168,7 +167,7 @@ func (f *forgetful) AssignGroups(members []kafkago.GroupMember,
 		all = slices.DeleteFunc(slices.Clone(all), func(p kafkago.Partition) bool { return p.ID > 0 })
 		return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
 	}
-	return f.Balancer.AssignGroups(members, all)
+	return f.balancer.AssignGroups(members, all)
 }
 
 // view is a member's message to the group's leader.
@@ -193,7 +192,7 @@ func viewOf(t *testing.T, s *Source) (v view) {
 func TestPartitionsThatAreAssignedToNobodyAreAskedFor(t *testing.T) {
 	b := newBench(t, 1)
 	leads := b.source(asIs)
-	forgets := &forgetful{Balancer: leads.balancer}
+	forgets := &forgetful{balancer: leads.balancer}
 	leads.group.Balancer = forgets
 	leader := b.work(leads, false)
 	b.until("the first one leads", func() bool { return leader.holding() == 1 })
@@ -214,7 +213,7 @@ func TestPartitionsThatAreAssignedAlreadyAreNotAskedFor(t *testing.T) {
 	s := b.source(asIs)
 	g := b.joined(s)
 	defer s.Leave()
-	s.balancer.Saw(map[string]int{"arrivals": 1}) // as if it had not heard of the second when it joined
+	s.balancer.saw(map[string]int{"arrivals": 1}) // as if it had not heard of the second when it joined
 	changed := make(chan bool, 1)
 	go func() { changed <- g.Changed(t.Context()) }()
 	knows := func() int { return viewOf(t, s).Partitions["arrivals"] }

@@ -11,7 +11,6 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"rivulet/kafka/balance"
 	"rivulet/kafka/group"
 	"rivulet/kafka/retry"
 )
@@ -105,7 +104,7 @@ type Source struct {
 	last    *Generation // nil before the first
 	joining *retry.Attempts
 	// balancer knows how many partitions each topic has, as this member has last seen it.
-	balancer *balance.Balancer
+	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: partitions that come later are read
 	// whole. It is 0 for a topic for which a generation has found or chosen a start.
 	begun  map[string]int
@@ -118,7 +117,7 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.Complete()
-	b := &balance.Balancer{}
+	b := &balancer{}
 	member := group.NewMember(groups{c}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
 		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b})
 	return &Source{client: c, opts: o, with: p, group: member, balancer: b,
@@ -138,7 +137,7 @@ func (s *Source) Await(ctx context.Context) error {
 		}
 		if err == nil {
 			topics.Over()
-			s.balancer.Saw(counts)
+			s.balancer.saw(counts)
 			return nil
 		}
 		if err := topics.Failed(ctx, err); err != nil {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-
-	"rivulet/kafka/marks"
 )
 
 // ErrGone is returned for a record that is not in the log, or not any more.
@@ -29,7 +27,7 @@ type TailOptions struct {
 type Tail struct {
 	reader  *Reader
 	opts    TailOptions
-	id      marks.TopicID
+	id      topicID
 	looked  bool
 	ends    Offsets
 	cursors map[TopicPartition]*Cursor

@@ -8,13 +8,12 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/kafka/marks"
 	"rivulet/kafka/wire"
 )
 
 // topicIDs returns the ids of topics as the cluster knows them now, not as the transport's cache does. It is without
 // topics that do not exist. known is false where brokers are older than ids.
-func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]marks.TopicID, known bool, err error) {
+func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string]topicID, known bool, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
@@ -27,9 +26,9 @@ func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string
 	if answer == nil {
 		return nil, false, nil
 	}
-	ids = make(map[string]marks.TopicID, len(topics))
+	ids = make(map[string]topicID, len(topics))
 	for _, t := range answer.Topics {
-		if t.ErrorCode == 0 && t.Topic != nil && t.TopicID != (marks.TopicID{}) {
+		if t.ErrorCode == 0 && t.Topic != nil && t.TopicID != (topicID{}) {
 			ids[*t.Topic] = t.TopicID
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"rivulet/kafka/marks"
 	"rivulet/kafka/wire"
 )
 
@@ -13,7 +12,7 @@ import (
 // goroutines use it; nil knows nothing.
 type trail struct {
 	mu     sync.Mutex
-	ids    map[string]marks.TopicID
+	ids    map[string]topicID
 	epochs map[TopicPartition]wire.Epochs
 	// resumes are by ascending Next; those of committed offsets are dropped.
 	resumes map[TopicPartition][]Resume
@@ -35,7 +34,7 @@ func (g *Generation) Resume(at TopicPartition, r Resume) {
 }
 
 // begin forgets everything but the ids of the topics that are read from now on.
-func (t *trail) begin(ids map[string]marks.TopicID) {
+func (t *trail) begin(ids map[string]topicID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ids, t.epochs = ids, make(map[TopicPartition]wire.Epochs)
@@ -43,14 +42,14 @@ func (t *trail) begin(ids map[string]marks.TopicID) {
 }
 
 // id returns the id of a topic that is read; zero: it is not known.
-func (t *trail) id(topic string) marks.TopicID {
+func (t *trail) id(topic string) topicID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ids[topic]
 }
 
 // left reports whether topics that are read have other ids now.
-func (t *trail) left(now map[string]marks.TopicID) bool {
+func (t *trail) left(now map[string]topicID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.ids) > 0 && !maps.Equal(t.ids, now)
@@ -76,13 +75,13 @@ func (t *trail) last(at TopicPartition) lastMark {
 }
 
 // mark returns the offset to commit for going on at an offset of a partition, and the mark to commit beside it.
-func (t *trail) mark(at TopicPartition, next int64) (from int64, m marks.Mark) {
+func (t *trail) mark(at TopicPartition, next int64) (from int64, m commitMark) {
 	if t == nil {
-		return next, marks.None
+		return next, noMark
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m = marks.None
+	m = noMark
 	from = next
 	k := len(t.resumes[at])
 	for k > 0 && t.resumes[at][k-1].Next > next {

@@ -199,7 +199,7 @@ func (t *Transactions) commitOffsets(ctx context.Context, next Offsets) error {
 	marked := make(map[TopicPartition]txn.Offset, len(next))
 	for at, offset := range next {
 		from, m := t.member.trail.mark(at, offset)
-		marked[at] = txn.Offset{Next: from, Epoch: m.Epoch, Metadata: m.Metadata()}
+		marked[at] = txn.Offset{Next: from, Epoch: m.Epoch, Metadata: m.metadata()}
 	}
 	return t.session.CommitOffsets(ctx,
 		txn.Group{Name: t.member.Group, Instance: t.member.Instance, Member: t.member.ID,

@@ -4,7 +4,7 @@
 //	graph <- infer <- artifact <- mapping <- serving      the artifact's way into a consumer
 //	graph <- infer <- artifact, dataset <- trainer        the way to an artifact; it never sees serving
 //	event                                                 the wire contract; imports no other package
-//	kafka/{balance,retry,wire} <- kafka                   the only importers of kafka-go, below all others
+//	kafka/{retry,wire} <- kafka                           the only importers of kafka-go, below all others
 //	event, infer, graph, kafka <- consumer                the path of a record, with interfaces that it declares itself
 //	event, kafka <- producer                              never consumer
 //	config <- internal/app                                settings become running parts

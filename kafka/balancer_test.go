@@ -1,4 +1,4 @@
-package balance
+package kafka
 
 import (
 	"slices"
@@ -11,15 +11,15 @@ import (
 )
 
 func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
-	b := &Balancer{}
-	b.Saw(map[string]int{"arrivals": 4})
-	b.Ask(time.Now(), time.Second)
+	b := &balancer{}
+	b.saw(map[string]int{"arrivals": 4})
+	b.ask(time.Now(), time.Second)
 	seen, err := b.UserData()
 	expect.OK(t, err)
 	member := func(id, data string) kafkago.GroupMember {
 		return kafkago.GroupMember{ID: id, Topics: []string{"arrivals"}, UserData: []byte(data)}
 	}
-	got := (&Balancer{}).AssignGroups([]kafkago.GroupMember{member("a", string(seen)),
+	got := (&balancer{}).AssignGroups([]kafkago.GroupMember{member("a", string(seen)),
 		member("b", `{"partitions":{"arrivals":3},"later":true}`),
 		member("c", `{"partitions":{"arrivals":2000000000}}`), member("d", "no view"), member("e", "")},
 		[]kafkago.Partition{{Topic: "arrivals", ID: 0}, {Topic: "arrivals", ID: 1}})
@@ -37,11 +37,11 @@ func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
 }
 
 func TestAskingAgainIsPaced(t *testing.T) {
-	b, now := &Balancer{}, time.Unix(0, 0)
+	b, now := &balancer{}, time.Unix(0, 0)
 	var pauses []time.Duration
 	last := now
 	for ; len(pauses) < 9; now = now.Add(time.Second) {
-		if b.Ask(now, 5*time.Second) {
+		if b.ask(now, 5*time.Second) {
 			pauses = append(pauses, now.Sub(last))
 			last = now
 		}
@@ -52,8 +52,8 @@ func TestAskingAgainIsPaced(t *testing.T) {
 			t.Fatalf("asked after pauses of %v, want %v seconds", pauses, want)
 		}
 	}
-	b.Complete()
-	if !b.Ask(now, 5*time.Second) {
+	b.complete()
+	if !b.ask(now, 5*time.Second) {
 		t.Error("not asked at once after an assignment that had all partitions")
 	}
 }

@@ -1,5 +1,4 @@
-// Package balance says which member of a consumer group reads which partition.
-package balance
+package kafka
 
 import (
 	"encoding/json"
@@ -10,19 +9,19 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's
+// balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's
 // RangeGroupBalancer does. That one knows only the partitions that the leader's broker knows. Here each member says in
 // its user data how many it has seen, and the most that any member has seen is shared out.
-type Balancer struct {
+type balancer struct {
 	mu   sync.Mutex
-	view view
+	view memberView
 	// asked is when this member last asked for partitions that the assignment lacks, pause how long it then waits.
 	asked time.Time
 	pause time.Duration
 }
 
-// view is a member's user data, as JSON.
-type view struct {
+// memberView is a member's user data, as JSON.
+type memberView struct {
 	// Partitions is how many partitions each topic has.
 	Partitions map[string]int `json:"partitions"`
 	// Asked counts how often the member has asked for partitions that an assignment lacks. Where the user data is as
@@ -33,26 +32,26 @@ type view struct {
 // mostPartitions is the most partitions of a topic that are believed of another member's user data.
 const mostPartitions = 100_000
 
-var _ kafkago.GroupBalancer = (*Balancer)(nil)
+var _ kafkago.GroupBalancer = (*balancer)(nil)
 
 // ProtocolName returns the name by which members agree on this balancer.
-func (*Balancer) ProtocolName() string { return "rivulet-range" }
+func (*balancer) ProtocolName() string { return "rivulet-range" }
 
 // UserData returns the partition counts seen by this member.
-func (b *Balancer) UserData() ([]byte, error) {
+func (b *balancer) UserData() ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return json.Marshal(b.view)
 }
 
 // AssignGroups shares out the partitions of all topics. The leader's broker has named the partitions in known.
-func (*Balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
+func (*balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
 	counts := make(map[string]int)
 	for _, p := range known {
 		counts[p.Topic] = max(counts[p.Topic], p.ID+1)
 	}
 	for _, m := range members {
-		var seen view
+		var seen memberView
 		if json.Unmarshal(m.UserData, &seen) != nil {
 			continue
 		}
@@ -71,9 +70,9 @@ func (*Balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Par
 	return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
 }
 
-// Saw takes note of how many partitions the topics have. It reports whether that differs from before, and whether a
+// saw takes note of how many partitions the topics have. It reports whether that differs from before, and whether a
 // topic had more.
-func (b *Balancer) Saw(counts map[string]int) (others, fewer bool) {
+func (b *balancer) saw(counts map[string]int) (others, fewer bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	others = !maps.Equal(counts, b.view.Partitions)
@@ -84,9 +83,9 @@ func (b *Balancer) Saw(counts map[string]int) (others, fewer bool) {
 	return others, fewer
 }
 
-// Ask reports whether it is time to ask for partitions that the assignment lacks, and takes note that the member does
+// ask reports whether it is time to ask for partitions that the assignment lacks, and takes note that the member does
 // so. The first time is at once; the pauses double from first to longestAskPause.
-func (b *Balancer) Ask(now time.Time, first time.Duration) bool {
+func (b *balancer) ask(now time.Time, first time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now.Sub(b.asked) < b.pause {
@@ -101,8 +100,8 @@ func (b *Balancer) Ask(now time.Time, first time.Duration) bool {
 // has been assigned.
 const longestAskPause = 5 * time.Minute
 
-// Complete takes note that the assignment has all partitions.
-func (b *Balancer) Complete() {
+// complete takes note that the assignment has all partitions.
+func (b *balancer) complete() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pause = 0
