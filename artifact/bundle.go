@@ -30,7 +30,6 @@ type Bundle struct {
 	Bins *graph.Bins
 	// Candidates are the nodes that a link may lead to, with their vectors; nil where the task is not links.
 	Candidates *Candidates
-	Means      *Means // nil where the artifact has none, or they were not asked for: only [ReadMeans] reads them
 	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.
 	Spread *Spread
 	Map    *Map // S in the plane; nil where the artifact has none

@@ -8,7 +8,6 @@
 //	mapping/00000.safetensors, …     instead, where it has more than PartRows rows: [Bundle.Pieces] reads part by part
 //	growth.safetensors               optional: the dictionary for rows of M of arrivals
 //	schema.json                      optional, a part of format 2: rows of features of named values
-//	means.safetensors                optional: cluster means of T, for models added later
 //	map.safetensors                  optional: S in the plane with a legend, for people
 //
 // FORMAT.md describes the format for other programs; the tensor files open with safetensors.numpy.load_file.
@@ -24,8 +23,8 @@
 //
 // [Read] gives a whole, checked bundle or an error with the file, the field or tensor, and the reason. Serving relies
 // on the bundle and checks no shapes or values again: [Bundle.Validate] is the list of checks, and runs before writing
-// and after reading. Cluster means can be large and only a trainer needs them: [ReadMeans] reads them, and
-// [ReadSpread] what S teaches models by; Read compares their SHA-256 and keeps nothing.
+// and after reading. Only a trainer needs what S teaches models by: [ReadSpread] reads it; Read compares
+// its SHA-256 and keeps nothing.
 //
 // # The map
 //
@@ -35,7 +34,7 @@
 //
 // # The serving part
 //
-// A consumer needs everything but the means and M, whose rows it looks up by id. [EncodeServing] returns that part as
+// A consumer needs everything but the spread and M, whose rows it looks up by id. [EncodeServing] returns that part as
 // files by name, byte for byte as they are in the directory, and [DecodeServing] reads them with the same checks.
 //
 // # Where things are
@@ -43,7 +42,6 @@
 //	bundle.go, manifest.go   the types; names of versions
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
-//	means.go                 cluster means, in memory and as tensors
 //	spread.go                what S teaches models by, in memory and as tensors
 //	bins.go                  bins of the weights of edges, as tensors
 //	candidates.go            the nodes with which a task of links answers

@@ -20,18 +20,17 @@ const (
 	syntheticFile   = "synthetic.safetensors"
 	mappingFile     = "mapping.safetensors"
 	growthFile      = "growth.safetensors" // optional
-	meansFile       = "means.safetensors"  // optional
 	mapFile         = "map.safetensors"    // optional
 	schemaFile      = "schema.json"        // optional, a part that a reader must know
 )
 
-// optionalFiles are the files that [Read] reads if they are there. Only [ReadMeans] and [ReadSpread]
-// read the others.
+// optionalFiles are the files that [Read] reads if they are there. Only [ReadSpread] reads
+// the other.
 var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile,
 	mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
-var trainerFiles = []string{mappingFile, meansFile, spreadFile}
+var trainerFiles = []string{mappingFile, spreadFile}
 
 // modelFile returns the name of the file with the weights and tables of one model.
 func modelFile(name string) string { return "models/" + name + ".safetensors" }
@@ -67,7 +66,6 @@ func (b *Bundle) tensorFiles() []tensorFile {
 		{directionsFile, bins == directionsFile, b.directionsFields},
 		{candidatesFile, b.Candidates != nil, func(f *fields) { visited(f, &b.Candidates).fields(f, classes) }},
 		{growthFile, b.Growth != nil, func(f *fields) { visited(f, &b.Growth).fields(f, n, b.Manifest.Models) }},
-		{meansFile, b.Means != nil, func(f *fields) { visited(f, &b.Means).fields(f, n, d) }},
 		{spreadFile, b.Spread != nil, func(f *fields) { visited(f, &b.Spread).fields(f, n, d, classes) }},
 		{mapFile, b.Map != nil, func(f *fields) { visited(f, &b.Map).fields(f, n, classes) }},
 	}

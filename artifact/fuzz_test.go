@@ -42,14 +42,6 @@ func FuzzSafetensors(f *testing.F) {
 	expect.OK(f, err)
 	f.Add(file)
 	f.Add(file[:len(file)/2])
-	means, err := safetensors.Encode([]safetensors.Tensor{
-		safetensors.Float32s("x", "", make([]float32, 6), 2, 3), safetensors.Float32s("gcn.px", "", make([]float32, 6), 2, 3),
-		safetensors.Float32s("gcn.scaled", "", make([]float32, 6), 2, 3),
-		safetensors.Float32s("gcn.scale", "", make([]float32, 2), 2),
-		safetensors.Float32s("gcn.back", "", make([]float32, 2), 2),
-	})
-	expect.OK(f, err)
-	f.Add(means)
 	growth, err := safetensors.Encode([]safetensors.Tensor{
 		safetensors.Float32s("dictionary", "", make([]float32, 8), 2, 4), safetensors.Int64s("entries", "", []int{1}),
 		safetensors.Float32s("sgc.u0.scale", "", []float32{1}, 1),
@@ -92,7 +84,7 @@ func readEverything(t *testing.T, file []byte) {
 	m.Models = []ModelInfo{{Name: "sgc"}}
 	b.Manifest = *m
 	whole := map[string]bool{}
-	for _, name := range []string{syntheticFile, mappingFile, growthFile, meansFile, modelFile("sgc")} {
+	for _, name := range []string{syntheticFile, mappingFile, growthFile, modelFile("sgc")} {
 		whole[name] = decodeTensorFile(b, name, file) == nil
 	}
 	if whole[syntheticFile] {
@@ -103,9 +95,6 @@ func readEverything(t *testing.T, file []byte) {
 	}
 	if whole[growthFile] {
 		_ = b.validateGrowth()
-	}
-	if whole[meansFile] {
-		_ = b.Means.validate(m.SyntheticNodes, m.Data.Features)
 	}
 }
 

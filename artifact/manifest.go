@@ -58,8 +58,6 @@ type MappingInfo struct {
 	Rows      int `json:"rows"`        // N
 	Entries   int `json:"entries"`     // non-zeros
 	MaxPerRow int `json:"max_per_row"` // k
-	// weight of the clusters' indicators beside messages when rows were solved; 0: none
-	Indicators float64 `json:"indicators,omitzero"`
 }
 
 // PreprocessInfo names the preprocessing; its vectors are tensors.

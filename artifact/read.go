@@ -19,8 +19,8 @@ const maxManifestBytes = 16 << 20
 
 // Read reads and checks the artifact in a directory: format version, every field of the manifest, that the directory
 // has exactly the files that the manifest lists (names that begin with a dot are ignored), their sizes and SHA-256, and
-// everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Means stays
-// nil: that file is only compared with its SHA-256, see [ReadMeans]. An M in parts stays in its files, which have all
+// everything that [Bundle.Validate] checks. The error names the file, the field or tensor, and the reason. Spread stays
+// nil: that file is only compared with its SHA-256, see [ReadSpread]. An M in parts stays in its files, which have all
 // been read and checked once: Mapping is nil and Parts is set. [Bundle.LoadMapping] and the publisher check that no id
 // is in two of them.
 func Read(dir string) (*Bundle, error) { return readDir(dir, read) }
@@ -112,16 +112,6 @@ func ReadAll(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// ReadMeans reads and checks the cluster means of the artifact in a directory, and nothing else but the manifest.
-// An artifact without them is an error.
-func ReadMeans(dir string) (*Means, error) {
-	b, err := readOptional(dir, meansFile)
-	if err != nil {
-		return nil, err
-	}
-	return b.Means, nil
-}
-
 // readOptional returns a bundle of the manifest and one optional file alone, checked.
 func readOptional(dir, name string) (*Bundle, error) {
 	b, err := openPart(dir, name)
@@ -152,7 +142,7 @@ func openPart(dir, name string) (*Bundle, error) {
 	if err := decodeTensorFile(b, name, data); err != nil {
 		return nil, err
 	}
-	return b, b.validateTeaching()
+	return b, b.validateSpread()
 }
 
 func readManifest(root *os.Root) (*Manifest, error) {

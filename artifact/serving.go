@@ -22,7 +22,7 @@ func (b *Bundle) Seal() error {
 	return nil
 }
 
-// EncodeServing returns the serving part of a sealed bundle, everything except M, the means and the spread, as files by
+// EncodeServing returns the serving part of a sealed bundle, everything except M and the spread, as files by
 // name, byte for byte as in the directory. A bundle without an M must come from [DecodeServing].
 func EncodeServing(b *Bundle) (map[string][]byte, error) {
 	if b.Manifest.Version == "" {
@@ -39,7 +39,7 @@ func EncodeServing(b *Bundle) (map[string][]byte, error) {
 }
 
 // DecodeServing reads the files that [EncodeServing] returns. It makes all checks of [Read] but the checks of M;
-// Mapping, Means and Spread are nil. A file that this build does not know may be missing, because later builds may
+// Mapping and Spread are nil. A file that this build does not know may be missing, because later builds may
 // leave it out of the serving part. The error names the file, the field or tensor, and the reason.
 func DecodeServing(files map[string][]byte) (*Bundle, error) {
 	for _, name := range []string{manifestFile, manifestSumFile} {

@@ -26,10 +26,6 @@ func (b *Bundle) Validate() error {
 		if err := validateBins(b.Bins); err != nil {
 			return fmt.Errorf("%s: %w", part(b.Bins), err)
 		}
-		if b.Means != nil {
-			return fmt.Errorf("%s: cluster means are of edges without weights, types and directions, and %s is there", meansFile,
-				part(b.Bins))
-		}
 		if b.Bins.ByRelation() && b.Growth != nil {
 			return fmt.Errorf("%s: rows of arrivals have neither types nor directions, and %s is there", growthFile,
 				part(b.Bins))
@@ -59,7 +55,7 @@ func (b *Bundle) Validate() error {
 			return fmt.Errorf("%s: %w", growthFile, err)
 		}
 	}
-	if err := b.validateTeaching(); err != nil {
+	if err := b.validateSpread(); err != nil {
 		return err
 	}
 	if b.Map != nil {
@@ -340,18 +336,26 @@ func validateFinite(values []float32, cols int) error {
 	return nil
 }
 
-// validateTeaching checks the parts for models that come later, as far as the bundle has them.
-func (b *Bundle) validateTeaching() error {
-	n, d := b.Manifest.SyntheticNodes, b.Manifest.Data.Features
-	if b.Means != nil {
-		if err := b.Means.validate(n, d); err != nil {
-			return fmt.Errorf("%s: %w", meansFile, err)
+// validateScales checks n finite numbers that are 0 or more.
+func validateScales(values []float32, n int) error {
+	if len(values) != n {
+		return fmt.Errorf("%d values, want %d", len(values), n)
+	}
+	for i, v := range values {
+		if v < 0 {
+			return fmt.Errorf("value %d is %v, want 0 or more", i, v)
 		}
 	}
-	if b.Spread != nil {
-		if err := b.Spread.validate(n, d, len(b.Manifest.Data.Classes)); err != nil {
-			return fmt.Errorf("%s: %w", spreadFile, err)
-		}
+	return validateFinite(values, 1)
+}
+
+// validateSpread checks the spread, if the bundle has one.
+func (b *Bundle) validateSpread() error {
+	if b.Spread == nil {
+		return nil
+	}
+	if err := b.Spread.validate(b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes)); err != nil {
+		return fmt.Errorf("%s: %w", spreadFile, err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ fi
 go build -o "$work/" ./cmd/... ./examples/go/...
 
 source=(--preset small --preset-nodes 600)
-"$work/trainer" train "${source[@]}" --costs=false --means=false --out "$work/artifact" >/dev/null 2>&1
+"$work/trainer" train "${source[@]}" --costs=false --out "$work/artifact" >/dev/null 2>&1
 "$work/rivulet" replay "${source[@]}" --limit 10 --out "$work/arrivals.jsonl" 2>/dev/null
 
 broker=127.0.0.1:$((20000 + RANDOM % 10000))

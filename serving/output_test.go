@@ -83,12 +83,12 @@ func TestEmbedThroughRedis(t *testing.T) { onRedis(t, testEmbedThroughRedis) }
 
 func testEmbedThroughRedis(t *testing.T, s *server) {
 	b := several(t, "v1")
-	b.Means = artifacttest.Means(4, b)
+	b.Spread = artifacttest.Spread(4, b)
 	b = sealed(t, b, "v2")
 	s.publish(t, b)
 	for _, key := range s.keys(t) {
-		if strings.Contains(key, "means") {
-			t.Errorf("the means were published: %s", key)
+		if strings.Contains(key, "spread") {
+			t.Errorf("the spread was published: %s", key)
 		}
 	}
 	w, err := NewWatcher(s.client, WatcherOptions{Prefix: s.prefix, Consumer: "a", CacheBytes: 1 << 20, Clock: newSteps(),

@@ -28,14 +28,10 @@ var capabilities = []capability{
 	{option: "weights", set: func(o *Options) bool { return len(o.Weights) > 0 }, task: "importing weights"},
 	{option: "representation", set: func(o *Options) bool { return o.Representation }, relations: "representation",
 		memory: "tables of features are added up over two hops of M"},
-	{option: "indicators", set: func(o *Options) bool { return o.Indicators > 0 },
-		task: "a weight of indicators (--indicators)", memory: "clusters of all nodes stand beside their messages"},
 	{option: "spread", set: func(o *Options) bool { return o.Spread }, task: "a fit with spread (--spread)",
 		relations: "a fit on S (S→S) with spread"},
 	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: "a choice among models (--models auto)",
 		memory: "each model is condensed on its own"},
-	{option: "means", set: func(o *Options) bool { return o.Means },
-		memory: "cluster means for later models are over all edges of three operators"},
 	{option: "coverage", set: func(o *Options) bool { return o.Coverage > 0 }, task: target.Abstention},
 	{option: "own", set: func(o *Options) bool { return o.Own == OwnAlways },
 		task: "the expert of own features (--own always)"},
@@ -147,9 +143,6 @@ func (t *task) servable() error {
 	switch clustered := slices.Contains([]string{MethodSolved, MethodCluster}, o.Method); {
 	case t.method.Comparison:
 		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
-	case o.Indicators > 0 && o.Method != MethodSolved:
-		return fmt.Errorf("indicators is %g, which stands beside messages: want method %s, not %s", o.Indicators,
-			MethodSolved, o.Method)
 	case o.Spread && !clustered:
 		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved,
 			MethodCluster, o.Method)

@@ -61,6 +61,8 @@ type clusterMethod struct {
 	taught   *search.Result                            // W_S of SGC fitted to soft labels, once it is asked for
 	exported artifact.Spread                           // what both were fitted to
 	judging  *graph.CSR                                // M of a relay, which judges models on S once one is judged
+	// indicators is the weight of the clusters' indicators beside messages when rows of M are solved; 0: none.
+	indicators float32
 }
 
 func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), progress Progress) *clusterMethod {
@@ -83,17 +85,6 @@ func clusters(mapping func(c *clusterGraph) (*graph.CSR, error)) maker {
 	return func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
 		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
 	}
-}
-
-// solveForSynthetic is the method solved with an M that knows nothing of W_O: rows are solved for the messages of an
-// SGC that was fitted on S, and W_O is served through it, as a model is that is imported later.
-func (t *task) solveForSynthetic(ctx context.Context, _ []*search.Result, progress Progress) (condensation, error) {
-	c := t.newClustering(solveRows, progress)
-	small, err := c.fit(ctx, modelSGC, progress)
-	if err != nil {
-		return nil, err
-	}
-	return c.make(ctx, []infer.Model{small.Model}, "condensing the graph for sgc of S", progress)
 }
 
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
@@ -137,9 +128,6 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: m,
 		Synthetic: artifact.Synthetic{Labels: out.joined.Labels, Adj: out.joined.Adjacency(c.original.Adj),
 			X: c.x.Combine(out.joined.Membership())}}
-	if c.options.Method != MethodCluster {
-		out.indicators = c.options.Indicators
-	}
 	if out.fitter, err = tables.NewFitter(out.M, c.meeting); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -161,7 +149,7 @@ func (c *clusterGraph) dictionary() *condense.Dictionary {
 		support := condense.NewSupport(c.data.Attach(c.original, c.data.Validation, true), c.pre, c.bins)
 		support.Units = c.units
 		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, c.meeting,
-			float32(c.options.Indicators))
+			c.indicators)
 	}
 	return c.solver
 }
@@ -179,10 +167,6 @@ func (c *clusterGraph) propagation(kind string, m infer.Model, alpha float32) (*
 
 func (c *clusterGraph) features(m infer.Model) (*infer.Tables, error) {
 	return c.fitter.Features(c.original.Adj, c.x, m.Hops, c.bins.Weights()...)
-}
-
-func (c *clusterGraph) means() *artifact.Means {
-	return condense.Means(c.original.Adj, c.x, c.joined, c.meeting)
 }
 
 func (c *clusterGraph) growth() *artifact.Growth {
@@ -204,9 +188,9 @@ func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress
 	}
 	var best *clusterGraph
 	wanted := -1.0
-	for _, weight := range slices.Compact([]float64{c.options.Indicators, max(c.options.Indicators, 0.3)}) {
-		t, with := *c.task, *c.clusterMethod
-		t.options.Indicators, with.task = weight, &t
+	for _, weight := range []float32{0, 0.3} {
+		with := *c.clusterMethod
+		with.indicators = weight
 		out, err := with.make(ctx, []infer.Model{small.Model}, what, progress)
 		if err != nil {
 			return nil, err

@@ -14,7 +14,6 @@ import (
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
-	"rivulet/trainer/tables"
 )
 
 // byName returns the same dense data with a column for each feature in place of X.
@@ -192,18 +191,5 @@ func TestBlocksAreStandardisedAsAWhole(t *testing.T) {
 	}
 	if pre.Kind != preprocess.Standardize {
 		t.Errorf("auto is %s", pre.Kind)
-	}
-}
-
-// A model that is added to an artifact later serves with the artifact's schema.
-func TestLaterModelKeepsTheSchema(t *testing.T) {
-	b := withMeans(t)
-	s, err := schema.Parse([]byte(
-		`{"schema_version":1,"seed":0,"features":[{"name":"a","kind":"text","missing":"zero","buckets":5}]}`))
-	expect.OK(t, err)
-	b.Schema = s
-	expect.OK(t, tables.AddModel(b, others(t)["sage"], preprocess.Standardize, created))
-	if got := reread(t, b); got.Schema == nil || got.Schema.Hash() != s.Hash() || len(got.Models) != 2 {
-		t.Errorf("%d models with the schema %v", len(got.Models), got.Schema)
 	}
 }

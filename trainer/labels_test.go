@@ -105,7 +105,6 @@ func TestLabelsRefused(t *testing.T) {
 		"a choice among models":        func(o *Options) { o.Choose = true },
 		"the expert of own features":   func(o *Options) { o.Own = OwnAlways },
 		"a fit with spread":            func(o *Options) { o.Spread = true },
-		"a weight of indicators":       func(o *Options) { o.Indicators = 1 },
 		"the map":                      func(o *Options) { o.Map = true },
 		"method logreg is for classes": func(o *Options) { o.Method, o.Models = MethodLogreg, []string{"sgc"} },
 	} {

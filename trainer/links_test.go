@@ -63,7 +63,7 @@ func TestLinksThroughARun(t *testing.T) {
 	}
 	b := reread(t, out.Bundle)
 	if b.Manifest.Task != target.Links || strings.Join(b.Manifest.Requires, " ") != "candidates.safetensors task:links" ||
-		b.Own != nil || b.Means != nil || b.Manifest.Metrics[0].MRR == nil {
+		b.Own != nil || b.Manifest.Metrics[0].MRR == nil {
 		t.Errorf("task %q requires %q", b.Manifest.Task, b.Manifest.Requires)
 	}
 	want := 0
@@ -98,7 +98,6 @@ func TestLinksRefused(t *testing.T) {
 		"abstention":                   func(o *Options) { o.Coverage = 0.9 },
 		"the expert of own features":   func(o *Options) { o.Own = OwnAlways },
 		"a fit with spread":            func(o *Options) { o.Spread = true },
-		"a weight of indicators":       func(o *Options) { o.Indicators = 1 },
 		"the map":                      func(o *Options) { o.Map = true },
 		"method logreg is for classes": func(o *Options) { o.Method, o.Models = MethodLogreg, []string{"sgc"} },
 	} {

@@ -20,7 +20,6 @@ const (
 	MethodSolved  = "solved"
 	MethodCluster = "cluster"
 	MethodCached  = "cached"
-	MethodLater   = "later"
 	// Rivals without S: see [rivals].
 	MethodLogreg   = "logreg"
 	MethodMLP      = "mlp"
@@ -57,7 +56,6 @@ var methods = []Method{
 	{Name: MethodCluster, make: clusters(membershipRows), Frozen: true, relations: true},
 	{Name: MethodEvidence, make: rival((*task).fitEvidence), Comparison: true},
 	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
-	{Name: MethodLater, make: (*task).solveForSynthetic, Comparison: true, Frozen: true},
 	{Name: MethodLogreg, make: rival((*task).fitLogreg), Comparison: true},
 	{Name: MethodMLP, make: rival((*task).fitMLP), Comparison: true},
 	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true, relations: true, targets: true},
@@ -154,11 +152,6 @@ type growable interface {
 	growth() *artifact.Growth
 }
 
-// meansSource is a condensed graph that has the cluster means of T, for models that are added later.
-type meansSource interface {
-	means() *artifact.Means
-}
-
 // featureTables is a condensed graph that has frozen tables of the features themselves, from which a frozen linear
 // model's embeddings are read.
 type featureTables interface {
@@ -172,8 +165,6 @@ type graphParts struct {
 	// is whole.
 	stored iter.Seq2[plane.Rows, error]
 	size   artifact.MappingInfo // of the stored M
-
-	indicators float64 // see [Options.Indicators]
 }
 
 // rows gives all rows of M, for some nodes of T at a time. original are T's nodes if M is whole.
@@ -191,7 +182,7 @@ func (m *graphParts) info() artifact.MappingInfo {
 	if m.stored != nil {
 		return m.size
 	}
-	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: m.M.LongestRow(), Indicators: m.indicators}
+	return artifact.MappingInfo{Rows: m.M.Rows, Entries: m.M.NNZ(), MaxPerRow: m.M.LongestRow()}
 }
 
 func (m *graphParts) parts() *graphParts { return m }

@@ -83,7 +83,7 @@ func TestNumbersThroughARun(t *testing.T) {
 	}
 	b := reread(t, out.Bundle)
 	if b.Manifest.Task != target.Number || strings.Join(b.Manifest.Requires, " ") != "task:number" ||
-		b.Manifest.FormatVersion != 2 || b.Own != nil || b.Means != nil || len(b.Manifest.Models[0].Radius) != 2 {
+		b.Manifest.FormatVersion != 2 || b.Own != nil || len(b.Manifest.Models[0].Radius) != 2 {
 		t.Errorf("task %q, format %d requires %q", b.Manifest.Task, b.Manifest.FormatVersion, b.Manifest.Requires)
 	}
 	grower, err := b.Grower(nil)
@@ -118,7 +118,6 @@ func TestNumbersRefused(t *testing.T) {
 		"abstention":                   func(o *Options) { o.Coverage = 0.9 },
 		"the expert of own features":   func(o *Options) { o.Own = OwnAlways },
 		"a fit with spread":            func(o *Options) { o.Spread = true },
-		"a weight of indicators":       func(o *Options) { o.Indicators = 1 },
 		"the map":                      func(o *Options) { o.Map = true },
 		"model appnp is for classes":   func(o *Options) { o.Models = []string{"appnp"} },
 		"model sage is for classes":    func(o *Options) { o.Models = []string{"sage"} },

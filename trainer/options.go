@@ -51,9 +51,6 @@ type Options struct {
 	WeightDecays []float64
 	// Entries is k, the most entries of a row of M; at least 1.
 	Entries int
-	// Indicators is the weight of the clusters' indicators beside messages of unit size when rows of M are solved, of
-	// method solved: M then serves models better that come later, and the models of the run a little worse. 0: none.
-	Indicators float64
 	// Seed of everything random.
 	Seed uint64
 	// Batch is the number of nodes of a batch in evaluation.
@@ -71,9 +68,6 @@ type Options struct {
 	Coverage float64
 	// Representation adds the tables with which a frozen SGC publishes embeddings: N'×2d numbers.
 	Representation bool
-	// Means adds cluster means of T, N'×7d numbers and a little, by which a model that is added later gets tables of
-	// S without T; for methods with clusters.
-	Means bool
 	// Propagate has validation try label and error propagation; what is not tried has no tables.
 	Propagate bool
 	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
@@ -92,7 +86,7 @@ type Options struct {
 // Defaults returns the default options of a run.
 func Defaults() Options {
 	return Options{Method: MethodSolved, Models: []string{modelSGC}, Hidden: 256, Preprocess: features.Auto,
-		Entries: 4, Batch: 1000, Costs: true, Means: true, Propagate: true, MapIDs: true, Own: OwnAuto}
+		Entries: 4, Batch: 1000, Costs: true, Propagate: true, MapIDs: true, Own: OwnAuto}
 }
 
 // Validate checks ranges; an error names the option and its value.
@@ -115,8 +109,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("layers is %d and hops %d, want 0 (of each model its own) or more", o.Layers, o.Hops)
 	case o.Entries < 1:
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
-	case !(o.Indicators >= 0) || math.IsInf(o.Indicators, 0):
-		return fmt.Errorf("indicators is %g, want a number of at least 0", o.Indicators)
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
 	case o.Subgraph < 0:
@@ -218,8 +210,7 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 			o.Entries = (o.Entries + 1) / 2
 		}
 	}
-	o.Indicators = m.Mapping.Indicators
-	o.Means, o.Spread = m.HasMeans(), m.HasSpread()
+	o.Spread = m.HasSpread()
 	if !m.HasOwn() {
 		o.Own = OwnNever
 	}

@@ -117,7 +117,7 @@ func TestSection11Modes(t *testing.T) {
 // A run of stages keeps an expert, too, of the same labelled nodes.
 func TestSection11Staged(t *testing.T) {
 	d, o := ownWorld(t), options(18)
-	o.Means, o.Own = false, OwnAuto
+	o.Own = OwnAuto
 	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
 	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)
 	if !out.Bundle.Manifest.HasOwn() || with.Accuracy.Mean < without.Accuracy.Mean+1 {

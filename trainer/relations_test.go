@@ -107,7 +107,7 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 		t.Errorf("%d propagations, which have no form for relations", n)
 	}
 	if strings.Join(b.Manifest.Requires, " ") != part || b.Manifest.FormatVersion != 2 ||
-		!reflect.DeepEqual(b.Bins, d.By) || b.Growth != nil || b.Means != nil ||
+		!reflect.DeepEqual(b.Bins, d.By) || b.Growth != nil ||
 		b.Manifest.Data.Edges != d.Original().Relations.NNZ()/2 {
 		t.Errorf("format %d requires %q, %d edges", b.Manifest.FormatVersion, b.Manifest.Requires, b.Manifest.Data.Edges)
 	}
@@ -247,7 +247,6 @@ func TestDirectionsRefused(t *testing.T) {
 	_, err := NewSeries(d, o, Silent{}) // measured, too
 	requireError(err, "spread", "S→S", "directions")
 	o = options(30)
-	o.Means = false
 	_, err = TrainStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}),
 		original.OfDataset(d, "x", d.X.Cols()), o, created, Silent{})
 	requireError(err, "directions", "--engine memory")

@@ -32,7 +32,7 @@ var stagedTime = time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
 
 func stagedOptions() Options {
 	o := Defaults()
-	o.Means, o.Costs, o.WeightDecays = false, false, []float64{1e-2, 1e-4}
+	o.Costs, o.WeightDecays = false, []float64{1e-2, 1e-4}
 	return o
 }
 

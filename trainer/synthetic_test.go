@@ -75,8 +75,8 @@ func TestIndicatorsOfS(t *testing.T) {
 		expect.OK(t, err)
 		after, err := k.wholeGround().Behind(got.parts().M)(t.Context(), small.Model)
 		expect.OK(t, err)
-		with := got.parts().indicators > 0
-		if with && after <= before+expert.MinGain || !with && after != before || c.options.Indicators != 0 {
+		with := got.(*clusterGraph).indicators > 0
+		if with && after <= before+expert.MinGain || !with && after != before {
 			t.Errorf("%s: %.2f of the messages alone, %.2f by the M that is taken, with indicators: %v", name, before, after,
 				with)
 		}

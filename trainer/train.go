@@ -9,7 +9,6 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -210,10 +209,6 @@ func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now
 		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
 	if c, ok := r.served.(growable); ok && !t.related() && !t.groups.Several() { // rows of arrivals have neither
 		b.Growth = c.growth()
-	}
-	// they are of edges without weights and relations, for models of classes that come later
-	if c, ok := r.served.(meansSource); ok && t.options.Means && t.bins == nil && t.data.Task == target.Classes {
-		b.Means = c.means()
 	}
 	if t.links != nil {
 		b.Candidates = &artifact.Candidates{IDs: t.links.IDs(t.original.IDs), Vectors: t.links.Vectors}

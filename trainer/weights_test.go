@@ -21,7 +21,6 @@ import (
 	"rivulet/trainer/original"
 	"rivulet/trainer/stage/local"
 	"rivulet/trainer/stage/solved"
-	"rivulet/trainer/tables"
 )
 
 // weighed is small with weights that are heavier inside of a class, with heavy tails.
@@ -189,16 +188,9 @@ func TestWeightsRefused(t *testing.T) {
 	requireError(err, "weights of sage", "SAGEConv", "--drop-weights")
 
 	o = options(30)
-	o.Means = false
 	_, err = TrainStaged(context.Background(), local.NewMemory(solved.Functions, Silent{}),
 		original.OfDataset(d, "x", d.X.Cols()), o, created, Silent{})
 	requireError(err, "edges have weights", "--engine memory", "--drop-weights")
 
-	o = options(30)
-	out := mustTrain(t, d, o)
-	if out.Bundle.Means != nil {
-		t.Error("cluster means of edges without weights, of a graph that has some")
-	}
-	requireError(tables.AddModel(out.Bundle, sage, out.Bundle.Preprocess.Kind, created), "weights of edges", "--models")
 	requireError(d.SaveCSV(filepath.Join(t.TempDir(), "csv")), "edges have weights")
 }

@@ -130,21 +130,6 @@ func Growth(seed uint64, b *artifact.Bundle) *artifact.Growth {
 	return g
 }
 
-// Means are cluster means of all architectures for a bundle, of random numbers.
-func Means(seed uint64, b *artifact.Bundle) *artifact.Means {
-	rng := rand.New(rand.NewPCG(seed, 4))
-	n, d := b.Manifest.SyntheticNodes, b.Manifest.Data.Features
-	m := &artifact.Means{X: dense(rng, n, d), Operators: map[string]artifact.OperatorMeans{}}
-	for _, name := range []string{"gcn", "sage", "cheby"} { // in the order of the random numbers
-		of := artifact.OperatorMeans{PX: dense(rng, n, d), Scaled: dense(rng, n, d)}
-		for range n {
-			of.Scale, of.Back = append(of.Scale, rng.Float32()), append(of.Back, rng.Float32())
-		}
-		m.Operators[name] = of
-	}
-	return m
-}
-
 // Spread returns a spread of random numbers, in the shapes of a bundle.
 func Spread(seed uint64, b *artifact.Bundle) *artifact.Spread {
 	rng := rand.New(rand.NewPCG(seed, 6))

@@ -35,7 +35,6 @@ type demoFlags struct {
 
 func demoCommand() *cobra.Command {
 	f := &demoFlags{Options: demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256}}
-	f.Train.Means = false // nobody adds a model later
 	f.Train.Costs = false // the demo measures the stream
 	cmd := &cobra.Command{
 		Use:   "demo",

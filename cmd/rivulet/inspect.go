@@ -84,7 +84,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	if m.Task == target.Classes {
 		row("classes", "%s", classes(b))
 	}
-	row("later models", "%s", later(b))
+	row("teaching", "%s", teaching(b))
 	row("map", "%s", drawn(&m))
 	row("validation", "%s", validation(m.Task, &m.Reference))
 	row("arrivals", "%s", arrivals(config.Default[config.Consumer]().Limits))
@@ -146,18 +146,14 @@ func validation(task target.Task, r *baseline.Reference) string {
 	return text
 }
 
-// later says in words whether models can be added without the original graph.
-func later(b *artifact.Bundle) string {
-	text := ""
-	if s := b.Spread; s != nil {
-		text = fmt.Sprintf("; S teaches an sgc, with PyTorch too: %d directions of spread, %d of them in its fit "+
-			"(spread.safetensors)", s.Factor.Rows, s.Rank)
+// teaching says in words whether models can be fitted on S as the trainer does.
+func teaching(b *artifact.Bundle) string {
+	s := b.Spread
+	if s == nil {
+		return "none: S has no spread"
 	}
-	if b.Manifest.HasMeans() {
-		return "cluster means are kept: " + strings.Join(architecture.Convolving(),
-			", ") + " of two layers can be added without the data set" + text
-	}
-	return "no cluster means are kept: adding a model needs the data set" + text
+	return fmt.Sprintf("S teaches an sgc, with PyTorch too: %d directions of spread, %d of them in its fit "+
+		"(spread.safetensors)", s.Factor.Rows, s.Rank)
 }
 
 // arrivals describes the arrivals that consumers with default settings take.

@@ -16,7 +16,6 @@ type inspectOutput struct {
 	SyntheticByClass []int `json:"synthetic_by_class"`
 	RowsByEntries    []int `json:"rows_by_entries"` // rows of M with 0 entries, with 1, …
 	FileBytes        int64 `json:"file_bytes"`      // of all files
-	LaterModels      bool  `json:"later_models"`    // whether cluster means are kept
 	// by model: whether it publishes them in its own attachment
 	Embeddings map[string]bool  `json:"embeddings"`
 	Schema     *inspectedSchema `json:"schema,omitempty"`
@@ -30,7 +29,7 @@ type inspectedSchema struct {
 
 func inspectJSON(w io.Writer, b *artifact.Bundle) error {
 	out := inspectOutput{
-		Manifest: b.Manifest, SyntheticEdges: b.Synthetic.Adj.NNZ() / 2, LaterModels: b.Manifest.HasMeans(),
+		Manifest: b.Manifest, SyntheticEdges: b.Synthetic.Adj.NNZ() / 2,
 		SyntheticByClass: make([]int, len(b.Manifest.Data.Classes)), Embeddings: map[string]bool{},
 	}
 	for _, y := range b.Synthetic.Labels {

@@ -26,7 +26,7 @@ func TestInspectAsJSON(t *testing.T) {
 	for _, v := range []any{&fields, &got} {
 		expect.OK(t, json.Unmarshal([]byte(out), v))
 	}
-	names := []string{"embeddings", "file_bytes", "later_models", "manifest", "rows_by_entries", "synthetic_by_class",
+	names := []string{"embeddings", "file_bytes", "manifest", "rows_by_entries", "synthetic_by_class",
 		"synthetic_edges"}
 	if keys := slices.Sorted(maps.Keys(fields)); !slices.Equal(keys, names) {
 		t.Errorf("fields %v, want %v", keys, names)

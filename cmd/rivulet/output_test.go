@@ -26,7 +26,7 @@ func write(t *testing.T, b *artifact.Bundle) string {
 // described returns an artifact with tables of features, means, and a confidence of two calibrations.
 func described() *artifact.Bundle {
 	b := artifacttest.Several(1, artifacttest.Size{Features: 4})
-	b.Models[0].Features, b.Means = artifacttest.Features(b), artifacttest.Means(1, b)
+	b.Models[0].Features = artifacttest.Features(b)
 	info := &b.Manifest.Models[0]
 	info.Calibration.Confidence = artifacttest.Confidence()
 	ep := info.Propagation["ep"]

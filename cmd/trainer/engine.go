@@ -71,21 +71,15 @@ func (f *engineFlags) fits() *engineFlags {
 func (f *engineFlags) staged() bool { return f.engine != engineMemory || f.sums != sumsFloat }
 
 // check returns an error for options that a run with these flags cannot have, and turns off the defaults among them.
-func (f *engineFlags) check(o *trainer.Options, out, checkpoint string) error {
+func (f *engineFlags) check(o *trainer.Options, out string) error {
 	if err := f.checkFlags(out); err != nil || !f.staged() {
 		return err
-	}
-	if checkpoint != "" {
-		return errors.New("--checkpoint is of method learned, which a run of stages does not have")
 	}
 	return f.checkOptions(o)
 }
 
 // checkOptions is check for the options alone.
 func (f *engineFlags) checkOptions(o *trainer.Options) error {
-	if !f.flags.Changed("means") {
-		o.Means = false
-	}
 	if f.subgraph != "" {
 		n, err := config.ParseBytes(f.subgraph)
 		if err == nil && n == 0 {

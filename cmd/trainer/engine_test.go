@@ -65,19 +65,17 @@ func sameParts(t *testing.T, a, b string) {
 // Options that a run of stages cannot have are refused before the data are read.
 func TestStagesRefuseBeforeTheWork(t *testing.T) {
 	for line, want := range map[string]string{
-		"--engine tape":                         `--engine is "tape", want memory, disk or spark`,
-		"--sums some":                           `--sums is "some", want float or fixed`,
-		"--engine disk --sums float":            "--sums is float: those of engine disk are always fixed",
-		"--memory 1GiB":                         "--memory and --work are for --engine disk",
-		"--engine disk --memory 1MiB":           `--memory is "1MiB": want 256MiB or more`,
-		"--engine disk --memory much":           `--memory is "much": want a size`,
-		"--engine disk --method vng":            "method is vng, a run of stages",
-		"--engine disk --subgraph many":         `--subgraph is "many": want a size`,
-		"--sums fixed --subgraph 0":             `--subgraph is "0": want more than 0`,
-		"--subgraph 1GiB":                       "--subgraph is for runs of stages",
-		"--engine disk --means":                 "means is set, a run of stages",
-		"--sums fixed --representation":         "representation is set, a run of stages",
-		"--sums fixed --checkpoint somewhere/x": "--checkpoint is of method learned",
+		"--engine tape":                 `--engine is "tape", want memory, disk or spark`,
+		"--sums some":                   `--sums is "some", want float or fixed`,
+		"--engine disk --sums float":    "--sums is float: those of engine disk are always fixed",
+		"--memory 1GiB":                 "--memory and --work are for --engine disk",
+		"--engine disk --memory 1MiB":   `--memory is "1MiB": want 256MiB or more`,
+		"--engine disk --memory much":   `--memory is "much": want a size`,
+		"--engine disk --method vng":    "method is vng, a run of stages",
+		"--engine disk --subgraph many": `--subgraph is "many": want a size`,
+		"--sums fixed --subgraph 0":     `--subgraph is "0": want more than 0`,
+		"--subgraph 1GiB":               "--subgraph is for runs of stages",
+		"--sums fixed --representation": "representation is set, a run of stages",
 	} {
 		args := append([]string{"train", "--out", filepath.Join(t.TempDir(), "a"), "--data", "no-data"},
 			strings.Fields(line)...)

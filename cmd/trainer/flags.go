@@ -37,9 +37,6 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
-	flags.Float64Var(&o.Indicators, "indicators", o.Indicators,
-		"weight of the clusters' indicators beside messages when rows of M are solved: 0.3 helps models that are "+
-			"imported later")
 	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
 	o.Keeper, o.More = mapping.Footprint{}, laboratory
 }
@@ -127,14 +124,8 @@ func newLearnFlags(flags *pflag.FlagSet) *learnFlags {
 	return l
 }
 
-// checkpoint adds --checkpoint, for a command that makes one run.
-func (l *learnFlags) checkpoint() {
-	l.flags.StringVar(&l.o.Checkpoint, "checkpoint", "",
-		"learned: file to which the run's state is written, after Ctrl-C too, and from which an interrupted run continues")
-}
-
 // learnNames lists the flags that set a field of mcond.Options of the same meaning.
-var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "checkpoint", "no-structure",
+var learnNames = []string{"rounds", "lambda", "beta", "mu", "delta", "patience", "no-structure",
 	"no-inductive", "plain", "random-start"}
 
 // settings returns the settings of the learned methods for runs of some methods on d. A flag that none of these methods
@@ -156,7 +147,7 @@ func (l *learnFlags) settings(d *dataset.Dataset, names []string) (s methods.Set
 		"beta": func() {
 			learn.Beta = l.o.Beta
 		}, "mu": func() { learn.Mu = l.o.Mu }, "delta": func() { learn.Delta = l.o.Delta },
-		"patience": func() { learn.Patience = l.o.Patience }, "checkpoint": func() { learn.Checkpoint = l.o.Checkpoint },
+		"patience":     func() { learn.Patience = l.o.Patience },
 		"no-structure": func() { learn.NoStructure = l.o.NoStructure },
 		"no-inductive": func() { learn.NoInductive = l.o.NoInductive },
 		"random-start": func() { learn.RandomStart = l.o.RandomStart },

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +20,13 @@ import (
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/trainer"
-	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
-	"rivulet/trainer/tables"
 	"rivulet/trainer/weights"
 )
 
 // importFlags holds the flags of import besides the data.
 type importFlags struct {
 	files, models []string // in pairs
-	from          string   // an artifact, in place of the data
-	makeDefault   bool
 	out           string
 	asJSON, table bool
 	options       trainer.Options
@@ -49,24 +44,22 @@ type importedModel struct {
 // importReport is the output of import --json: the output of train, and the sources of the weights.
 type importReport struct {
 	report
-	Weights    []importedModel `json:"weights"`
-	Calibrated bool            `json:"calibrated"` // without the data the temperature is 1, and no accuracy is measured
+	Weights []importedModel `json:"weights"`
 }
 
 func importCommand() *cobra.Command {
 	f := importFlags{options: trainer.Defaults()}
 	cmd := &cobra.Command{
-		Use:   "import --weights FILE --model NAME (--data DIR | --artifact DIR) --out DIR",
+		Use:   "import --weights FILE --model NAME --data DIR --out DIR",
 		Short: "Make an artifact of a model that was trained in PyTorch Geometric or DGL",
 		Long: "import reads the weights of a model that rivulet_mcond.export_model wrote (Python), and makes\n" +
-			"it the W_O of a new artifact: with --data the graph is condensed for it as train does, calibrated and\n" +
-			"measured; with --artifact it becomes one more model of an artifact that keeps cluster means, for which\n" +
-			"the data are not needed: two layers of\n" +
-			strings.Join(architecture.Convolving(), ", ") + ".\n\n" +
+			"it the W_O of a new artifact: the graph is condensed for it as train does, calibrated and measured.\n" +
+			"Several models, each with its --weights and --model, share the artifact.\n\n" +
 			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,
 		Example: "  trainer import --weights model.safetensors --model gcn --data shop --preprocess l1 --out out/shop\n" +
-			"  trainer import --weights sage.safetensors --model sage --preprocess l1 --artifact out/shop --out out/both",
+			"  trainer import --weights gcn.safetensors --model gcn --weights sage.safetensors --model sage --data shop " +
+			"--preprocess l1 --out out/both",
 	}
 	data := f.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -76,9 +69,6 @@ func importCommand() *cobra.Command {
 		// before the work begins
 		if err := errors.Join(artifact.CheckTarget(f.out), cli.TryBeside("out", f.out)); err != nil {
 			return err
-		}
-		if f.from != "" {
-			return f.intoArtifact(cmd.OutOrStdout())
 		}
 		return f.onData(cmd, data)
 	}
@@ -92,8 +82,6 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.StringArrayVar(&f.files, "weights", nil,
 		"safetensors file of rivulet_mcond.export_model (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(architecture.Names(), ", "))
-	flags.StringVar(&f.from, "artifact", "", "directory of an artifact to add the model to, instead of --data")
-	flags.BoolVar(&f.makeDefault, "default", false, "with --artifact: make the model the one that is served by default")
 	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
 		"preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
@@ -103,7 +91,6 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
 		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
-	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which import adds another model without the data")
 	registerKinds(flags, o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
@@ -131,11 +118,6 @@ func having(has func(*architecture.Architecture) bool) string {
 	return strings.Join(names, " or ")
 }
 
-// ofData lists the flags that say how a graph is condensed; with --artifact they have no meaning.
-var ofData = []string{"data", "format", "split-seed", "preset", "preset-nodes", "preset-seed", "method",
-	"ratio", "nodes", "entries", "batch", "coverage", "means", "propagate", "seed",
-	"engine", "sums", "memory", "work", "spark", "spark-sql", "partitions"}
-
 func (f *importFlags) check(flags *pflag.FlagSet) error {
 	if len(f.files) != len(f.models) {
 		return fmt.Errorf("--weights is given %d times and --model %d times, want a model for each file",
@@ -145,21 +127,11 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 		return errors.New("--preprocess is auto, want the preprocessing of the features in training: none, l1, " +
 			"standardize or l2-center")
 	}
-	if f.from == "" && f.makeDefault {
-		return errors.New("--default is for --artifact; of a new artifact the first model is the default")
-	}
-	if f.from != "" {
-		for _, name := range slices.Concat(ofData, dataflag.TableFlags, schemaNames) {
-			if flags.Changed(name) {
-				return fmt.Errorf("--%s is given with --artifact, which is condensed already", name)
-			}
-		}
-	}
 	f.options.Models = f.models
-	if err := f.options.Validate(); err != nil || f.from != "" {
+	if err := f.options.Validate(); err != nil {
 		return err
 	}
-	return f.engine.check(&f.options, f.out, "")
+	return f.engine.check(&f.options, f.out)
 }
 
 // read returns the models of the files for data of d features and c classes.
@@ -192,7 +164,7 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	if err != nil {
 		return err
 	}
-	r := importReport{Weights: models, Calibrated: true,
+	r := importReport{Weights: models,
 		report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
 			Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error {
@@ -256,51 +228,6 @@ func hidden(models []importedModel, otherwise int) int {
 		}
 	}
 	return otherwise
-}
-
-// intoArtifact adds the models to an artifact.
-func (f *importFlags) intoArtifact(w io.Writer) error {
-	start := time.Now()
-	b, err := artifact.Read(f.from)
-	if err != nil {
-		return err
-	}
-	models, err := f.read(b.Manifest.Task, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
-	if err != nil {
-		return err
-	}
-	if b.Means, err = artifact.ReadMeans(f.from); err != nil {
-		return fmt.Errorf("a model without the data needs cluster means, which methods solved and cluster store "+
-			"(--means): %w",
-			err)
-	}
-	for _, m := range models {
-		if err := tables.AddModel(b, m.built, f.options.Preprocess, time.Now()); err != nil {
-			return fmt.Errorf("adding %s to %s: %w", m.File, f.from, err)
-		}
-	}
-	if f.makeDefault {
-		b.Manifest.DefaultModel = models[0].Model
-	}
-	if err := artifact.Write(f.out, b); err != nil {
-		return err
-	}
-	r := importReport{Weights: models, report: report{Artifact: f.out, Version: b.Manifest.Version,
-		Results: []eval.Result{}, Seconds: time.Since(start).Seconds(), PeakBytes: cli.PeakBytes()}}
-	return f.print(w, r, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "not calibrated: without the data the temperature is 1, and no accuracy is measured\n"+
-			"models %s, default %s; artifact %s in %s\n", strings.Join(modelNames(b), ", "), b.Manifest.DefaultModel,
-			b.Manifest.Version, f.out)
-		return err
-	})
-}
-
-func modelNames(b *artifact.Bundle) []string {
-	var names []string
-	for _, m := range b.Models {
-		names = append(names, m.Name)
-	}
-	return names
 }
 
 // print writes the report as JSON, or the sources of the weights and then the rest as text.

@@ -42,8 +42,6 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	expect.OK(t, os.WriteFile(file, nil, 0o600))
 	lines := map[string]string{
-		"train --method learned --out " + filepath.Join(t.TempDir(), "a") + " --checkpoint " + file +
-			"/x": "--checkpoint cannot be written: ",
 		"eval --csv " + file + "/x":      "--csv cannot be written: ",
 		"eval --markdown " + file + "/x": "--markdown cannot be written: ",
 		"refresh --from " + file + " --out " + filepath.Join(t.TempDir(), "a") + " --data-out " + file +
@@ -143,20 +141,14 @@ func TestTrainLearned(t *testing.T) {
 			Method, Attachment string
 		} `json:"results"`
 	}
-	checkpoint := filepath.Join(t.TempDir(), "run.ckpt")
-	for range 2 { // the second goes on from the end of the first
-		out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 " +
-			"--search-rounds 1 --json --checkpoint " + checkpoint)
-		expect.OK(t, err)
-		var got outcome
-		expect.OK(t, json.Unmarshal([]byte(out), &got))
-		if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 ||
-			got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
-			t.Errorf("learned %+v, %+v", l, got.Results[1])
-		}
-	}
-	if info, err := os.Stat(checkpoint); err != nil || info.Size() == 0 {
-		t.Errorf("checkpoint: %v", err)
+	out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 " +
+		"--search-rounds 1 --json")
+	expect.OK(t, err)
+	var got outcome
+	expect.OK(t, json.Unmarshal([]byte(out), &got))
+	if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 ||
+		got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
+		t.Errorf("learned %+v, %+v", l, got.Results[1])
 	}
 	for line, want := range map[string]string{
 		"--rounds 2":                  "--rounds is for method learned, not solved",

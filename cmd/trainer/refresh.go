@@ -119,7 +119,6 @@ func refreshCommand() *cobra.Command {
 	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
 	flags.BoolVar(&f.run.Representation, "representation", false,
 		"add the tables by which a frozen sgc publishes embeddings")
-	flags.BoolVar(&f.run.Means, "means", f.run.Means, "add cluster means")
 	registerKinds(flags, &f.run)
 	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
@@ -333,7 +332,7 @@ func (f *refreshFlags) options(current *artifact.Manifest) (trainer.Options, err
 		"models": func() { o.Models = said.Models; o.Choose = expandModels(&o) },
 		"own":    func() { o.Own = said.Own }, "hidden": func() { o.Hidden = said.Hidden },
 		"entries": func() { o.Entries = said.Entries }, "preprocess": func() { o.Preprocess = said.Preprocess },
-		"coverage": func() { o.Coverage = said.Coverage }, "means": func() { o.Means = said.Means },
+		"coverage":  func() { o.Coverage = said.Coverage },
 		"propagate": func() { o.Propagate = said.Propagate }, "map": func() { o.Map = said.Map },
 		"seed": func() { o.Seed = said.Seed }, "ratio": func() { o.Ratio, o.Nodes = said.Ratio, 0 },
 		"nodes": func() { o.Nodes, o.Ratio = said.Nodes, 0 },

@@ -24,7 +24,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 	half, arrivals, labels := halvedBy(d)
 	dir := files(t, half, arrivals, labels)
 	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 18 --models auto --own auto --hidden 4 "+
-		"--means=false --seed 3"+allDecays)
+		"--seed 3"+allDecays)
 	first := mustRead(t, dir+"/first").Manifest
 	served := func(m *artifact.Manifest) artifact.ModelInfo {
 		return m.Models[slices.IndexFunc(m.Models, func(of artifact.ModelInfo) bool { return of.Name == m.DefaultModel })]
@@ -48,7 +48,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 		t.Errorf("the expert was not fitted anew: %+v", served(m).Own)
 	}
 	mustRun(t, dir, "train --data {}/later --out {}/anew --nodes 18 --models "+m.DefaultModel+
-		" --own auto --hidden 4 --means=false --seed 3"+allDecays)
+		" --own auto --hidden 4 --seed 3"+allDecays)
 	anew := mustRead(t, dir+"/anew")
 	later, err := dataset.Open(filepath.Join(dir, "later"), dataset.OpenOptions{})
 	expect.OK(t, err)

@@ -57,7 +57,6 @@ func TestRefreshOfTables(t *testing.T) {
 	}
 	for more, want := range map[string]string{
 		"tables --sums fixed --refit-schema": "the schema cannot be fitted anew",
-		"data --engine disk --means":         "means is set, a run of stages",
 		"data --engine spark":                "--engine spark: want --work",
 		"data --memory 1GiB":                 "--memory and --work are for --engine disk",
 	} {

@@ -173,7 +173,7 @@ func TestRefreshFromFiles(t *testing.T) {
 	half, arrivals, labels := halved(t)
 	dir := files(t, half, arrivals, labels)
 	mustRun(t, dir, "train --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5 --coverage 0.9 "+
-		"--means=false")
+		"")
 	o, err := runRefresh(t, dir, "--from {}/arrivals.jsonl --labels {}/labels.jsonl --data {}/data --current {}/first "+
 		"--out {}/second --data-out {}/later")
 	expect.OK(t, err)
@@ -187,7 +187,6 @@ func TestRefreshFromFiles(t *testing.T) {
 	t.Logf("validation %.2f%%, before %.2f%%", *o.Accuracy, *o.Was)
 	first, second := mustRead(t, dir+"/first").Manifest, mustRead(t, dir+"/second").Manifest
 	if m := second; m.Method != first.Method || m.SyntheticNodes != 40 || m.Seed != 5 || m.Mapping.MaxPerRow > 3 ||
-		m.HasMeans() ||
 		m.Models[0].Calibration.Confidence.Coverage != 0.9 || !slices.Equal(m.Data.Classes, first.Data.Classes) {
 		t.Errorf("the second artifact is not as the first: %+v", m)
 	}

@@ -44,25 +44,23 @@ func trainCommand() *cobra.Command {
 			"  trainer data init shop && trainer train --data shop --out out/shop   # tables nodes.csv and edges.csv in shop\n" +
 			"  trainer train --preset small --models auto --out out/best     # the model that is best on validation\n" +
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
-			"  trainer train --preset small --nodes 40 --method learned --search --checkpoint out/learned.ckpt --out " +
+			"  trainer train --preset small --nodes 40 --method learned --search --out " +
 			"out/learned",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory),
-		", ")+"; gcond, gcond-x, doscond, later, cached, logreg, mlp, glnn and evidence are for eval only")
+		", ")+"; gcond, gcond-x, doscond, cached, logreg, mlp, glnn and evidence are for eval only")
 	runFlags(flags, &o)
 	named := registerSchema(flags, &o)
 	sizeFlags(cmd, &o)
 	data := dataFlags(flags)
 	learn := newLearnFlags(flags)
-	learn.checkpoint()
 	engine := newEngineFlags(flags).fits()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
 		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	flags.BoolVar(&o.Representation, "representation", o.Representation,
 		"add the tables by which a frozen sgc publishes embeddings")
-	flags.BoolVar(&o.Means, "means", o.Means, "add cluster means, by which trainer import adds a model without the data")
 	flags.BoolVar(&o.Spread, "spread", o.Spread,
 		spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
 	registerKinds(flags, &o)
@@ -76,12 +74,11 @@ func trainCommand() *cobra.Command {
 		if err := errors.Join(o.Validate(), named.apply(&o), withMap.apply(&o)); err != nil {
 			return err
 		}
-		if err := engine.check(&o, out, learn.o.Checkpoint); err != nil {
+		if err := engine.check(&o, out); err != nil {
 			return err
 		}
 		// Before the work begins.
-		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out),
-			cli.TryFile("checkpoint", learn.o.Checkpoint)); err != nil {
+		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out)); err != nil {
 			return err
 		}
 		var course *methods.Course

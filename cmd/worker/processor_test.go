@@ -279,7 +279,7 @@ func TestStagesOnAnotherProcessorOnCora(t *testing.T) {
 func testProcessors(t *testing.T, worker []string, d *dataset.Dataset) map[string]int {
 	t.Helper()
 	o := trainer.Defaults()
-	o.Means, o.Costs = false, false
+	o.Costs = false
 	o.Models, o.Hidden, o.WeightDecays, o.Subgraph = []string{"gcn", "sgc", "appnp"}, 8, []float64{1e-3}, 64<<10
 	train := func(e stage.Engine) string {
 		s, err := trainer.StagedOf(d, o)

@@ -77,12 +77,6 @@ func Plain() []*Architecture {
 	return slices.DeleteFunc(Architectures(), (*Architecture).Relational)
 }
 
-// Convolving are the names of the architectures whose layers read neighbours, in order. Models of two such layers
-// can be made frozen by cluster means (docs/algorithm.md, section 5, last part).
-func Convolving() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { a, _ := Lookup(name); return !a.Convolves() })
-}
-
 // Lookup returns the architecture of a name; the error lists the names.
 func Lookup(name string) (*Architecture, error) {
 	for _, a := range architectures {
@@ -91,18 +85,6 @@ func Lookup(name string) (*Architecture, error) {
 		}
 	}
 	return nil, fmt.Errorf("model %q is not known, only %s", name, strings.Join(Names(), ", "))
-}
-
-// Operators lists the operators of the architectures of [Convolving], in the order of those architectures.
-func Operators() []*Operator {
-	var out []*Operator
-	for _, a := range architectures {
-		if a.Convolves() && !slices.Contains(out, a.Operator) {
-			out = append(out, a.Operator)
-		}
-	}
-	slices.SortFunc(out, func(a, b *Operator) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // Convolves reports whether the layers read neighbours.

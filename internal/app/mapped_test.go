@@ -71,7 +71,7 @@ func TestPinnedArtifactsShareAFileOfM(t *testing.T) {
 // again where it was damaged; a start that finds the file whole asks for neither.
 func TestMIsFetchedForItsFileAlone(t *testing.T) {
 	b := artifacttest.Bundle(1, artifacttest.Size{Nodes: 20, Synthetic: 5, Features: 3, Classes: 2})
-	b.Means = artifacttest.Means(2, b)
+	b.Spread = artifacttest.Spread(2, b)
 	cfg := config.Default[config.Consumer]()
 	cfg.Artifact = filepath.Join(t.TempDir(), "artifact")
 	expect.OK(t, artifact.Write(cfg.Artifact, b))
@@ -95,7 +95,7 @@ func TestMIsFetchedForItsFileAlone(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	serving := []string{"manifest.json", "manifest.sha256", "manifest.sig", "models/sgc.safetensors",
 		"synthetic.safetensors"}
-	all := append(slices.Clone(serving), "mapping.safetensors", "means.safetensors")
+	all := append(slices.Clone(serving), "mapping.safetensors", "spread.safetensors")
 	slices.Sort(all)
 	start := func(what string, requests []string) {
 		t.Helper()

@@ -72,7 +72,7 @@ func sparse(t *testing.T) *dataset.Dataset {
 
 func options() trainer.Options {
 	o := trainer.Defaults()
-	o.Nodes, o.Costs, o.Means = 20, false, false
+	o.Nodes, o.Costs = 20, false
 	o.Schema.MinCount = 2
 	return o
 }

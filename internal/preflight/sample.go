@@ -34,7 +34,7 @@ func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l limits
 			return 0, err
 		}
 	}
-	o.Costs, o.Means, o.Propagate, o.Map, o.Representation = false, false, false, false, false
+	o.Costs, o.Propagate, o.Map, o.Representation = false, false, false, false
 	o.WeightDecays = []float64{1e-3} // how well the model predicts does not matter
 	outcome, err := trainer.Train(ctx, sampleOf(d), o, time.Time{}, trainer.Silent{})
 	if err != nil {

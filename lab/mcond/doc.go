@@ -18,8 +18,7 @@
 //	20 steps on M    down L_tra + β L_ind, with the S and the relay of that time
 //
 // Every few rounds the caller's Validate measures S and M; the best are kept (learn.go), made sparse by the
-// thresholds of the best accuracy (sparsify.go), and returned. A checkpoint (checkpoint.go) continues an
-// interrupted run bit for bit.
+// thresholds of the best accuracy (sparsify.go), and returned.
 //
 // # Notation
 //

@@ -73,7 +73,7 @@ func (in *Input) check() error {
 }
 
 // Purposes of random streams: each has its own, so that one more draw in one place moves nothing elsewhere. A
-// round's stream begins from its number, so that a checkpoint needs no random state.
+// round's stream begins from its number.
 const (
 	purposeBasis = iota + 1
 	purposeNodes

@@ -11,8 +11,7 @@ import (
 )
 
 // Learn condenses T into S and M (the paper's Algorithm 1). progress may be nil. ctx ends the run within a
-// step, with its error; a run with a checkpoint finishes the round under way first and writes it, and its
-// error is an [*InterruptedError].
+// step, with its error.
 func Learn(ctx context.Context, in Input, o Options, progress func(Event)) (*Result, error) {
 	return run(ctx, in, o, true, progress)
 }
@@ -34,33 +33,26 @@ func run(ctx context.Context, in Input, o Options, mapped bool, progress func(Ev
 	return train(ctx, prepare(&in, &o), &o, mapped, progress)
 }
 
-// train runs the rounds from the checkpoint, if there is one, or from the start.
+// train runs the rounds.
 func train(ctx context.Context, p *preparedInput, o *Options, mapped bool, progress func(Event)) (*Result, error) {
 	l := newLearner(p, o, mapped)
-	saved, err := l.openCheckpoint()
-	if err != nil {
-		return nil, err
-	}
-	start, first := o.now(), l.round
+	start := o.now()
 	for l.round < o.Rounds && !l.patienceEnded() {
 		if err := ctx.Err(); err != nil {
-			return nil, saved.interrupted(l, err)
+			return nil, err
 		}
 		atS, atM := len(l.losses.Gra), len(l.losses.Tra)
-		if err := l.doRound(saved.whole(ctx)); err != nil {
+		if err := l.doRound(ctx); err != nil {
 			return nil, err
 		}
 		accuracy, err := l.evaluateIfDue()
 		if err != nil {
 			return nil, err
 		}
-		if err := saved.saveIfDue(l); err != nil {
-			return nil, err
-		}
 		if progress != nil {
 			e := l.event(atS, atM, accuracy)
 			e.Elapsed = o.now().Sub(start)
-			e.Left = e.Elapsed / time.Duration(l.round-first) * time.Duration(o.Rounds-l.round)
+			e.Left = e.Elapsed / time.Duration(l.round) * time.Duration(o.Rounds-l.round)
 			progress(e)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -170,42 +169,6 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-func TestResume(t *testing.T) {
-	w := newWorld(t)
-	for _, method := range []struct {
-		name string
-		run  func(context.Context, Input, Options, func(Event)) (*Result, error)
-	}{{"learned", Learn}, {"gcond", GCond}} {
-		o := small()
-		o.Rounds = checkpointEvery + 3
-		whole, err := method.run(t.Context(), w.in, o, nil)
-		expect.OK(t, err)
-		for _, stop := range []int{1, checkpointEvery + 1} {
-			o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
-			ctx, cancel := context.WithCancel(t.Context())
-			_, err = method.run(ctx, w.in, o, func(e Event) {
-				if e.Round == stop {
-					cancel()
-				}
-			})
-			var kept *InterruptedError
-			if !errors.Is(err, context.Canceled) || !errors.As(err, &kept) || kept.Round != stop || kept.File != o.Checkpoint {
-				t.Fatalf("interrupted run: %v", err)
-			}
-			var rounds []int
-			resumed, err := method.run(t.Context(), w.in, o, func(e Event) { rounds = append(rounds, e.Round) })
-			expect.OK(t, err)
-			same(t, method.name+" resumed", whole, resumed)
-			if rounds[0] != stop+1 {
-				t.Errorf("%s interrupted after round %d goes on with round %d", method.name, stop, rounds[0])
-			}
-			again, err := method.run(t.Context(), w.in, o, func(Event) { t.Error("a finished run did a round more") })
-			expect.OK(t, err)
-			same(t, method.name+" read again", whole, again)
-		}
-	}
-}
-
 // soon is a context that has ended when it was asked a number of times.
 type soon struct {
 	context.Context
@@ -219,19 +182,12 @@ func (s *soon) Err() error {
 	return nil
 }
 
-// A round that is under way when the run is interrupted is finished where there is a checkpoint to keep it, and given
-// up where there is none.
-func TestAnInterruptedRoundIsFinishedForTheCheckpoint(t *testing.T) {
+// A round that is under way when the run is interrupted is given up.
+func TestAnInterruptedRoundIsGivenUp(t *testing.T) {
 	w, o := newWorld(t), small()
-	o.Checkpoint = filepath.Join(t.TempDir(), "run.ckpt")
-	var kept *InterruptedError
-	if _, err := Learn(&soon{t.Context(), 2}, w.in, o, nil); !errors.As(err, &kept) || kept.Round != 2 {
-		t.Errorf("with a checkpoint: %v, want that round 2 is kept", err)
-	}
-	o.Checkpoint = ""
 	_, err := Learn(&soon{t.Context(), 5}, w.in, o, func(Event) { t.Error("a round was finished") })
-	if !errors.Is(err, context.Canceled) || errors.As(err, &kept) {
-		t.Errorf("without one: %v", err)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted run: %v", err)
 	}
 }
 

@@ -20,8 +20,6 @@ const (
 	edgeBatch = 512
 	// evalEvery is the number of rounds between evaluations; the last round is always evaluated.
 	evalEvery = 5
-	// checkpointEvery is the number of rounds between checkpoints; the last round always makes one.
-	checkpointEvery = 5
 )
 
 // Options of a run. [Defaults] returns measured good choices; the comment of a field gives the meaning of zero.
@@ -53,9 +51,6 @@ type Options struct {
 	Seed uint64
 	// Patience ends the run after this many evaluations in a row without a better one. 0: never.
 	Patience int
-	// Checkpoint is a file from which an interrupted run continues, and to which its state is written every few rounds,
-	// after the last, and where the run is interrupted. "": none.
-	Checkpoint string
 	// Now is the clock of [Event]; nil: time.Now. It has no influence on the result.
 	Now func() time.Time `json:"-"`
 }

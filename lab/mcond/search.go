@@ -35,8 +35,8 @@ type Found struct {
 	Points []Point // in the order of the grid: λ outside, β inside
 }
 
-// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, the first among equals. It
-// writes no checkpoints. progress is called after each point; it may be nil.
+// Search learns with every λ and β of the grid and few rounds, and chooses by Validate, the first among equals.
+// progress is called after each point; it may be nil.
 func Search(ctx context.Context, in Input, o Options, g Grid, progress func(done, total int)) (*Found, error) {
 	if err := checkSearch(&in, &o, &g); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func Search(ctx context.Context, in Input, o Options, g Grid, progress func(done
 	for _, lambda := range g.Lambda {
 		for _, beta := range g.Beta {
 			at := o
-			at.Lambda, at.Beta, at.Rounds, at.Checkpoint = lambda, beta, g.Rounds, ""
+			at.Lambda, at.Beta, at.Rounds = lambda, beta, g.Rounds
 			r, err := train(ctx, p, &at, true, nil)
 			if err != nil {
 				return nil, fmt.Errorf("searching at λ = %g, β = %g: %w", lambda, beta, err)

@@ -9,7 +9,7 @@ import (
 func TestSearch(t *testing.T) {
 	w := newWorld(t)
 	o := small()
-	o.Mu, o.Delta, o.Checkpoint = []float64{0}, []float64{0, 1.5}, "never written"
+	o.Mu, o.Delta = []float64{0}, []float64{0, 1.5}
 	g := Grid{Lambda: []float64{0, 1}, Beta: []float64{0, 100}, Rounds: 2}
 	points := 0
 	found, err := Search(t.Context(), w.in, o, g, func(done, total int) {
@@ -33,7 +33,7 @@ func TestSearch(t *testing.T) {
 	// A point equals a run with its options.
 	for _, p := range found.Points {
 		at := o
-		at.Lambda, at.Beta, at.Rounds, at.Checkpoint = p.Lambda, p.Beta, g.Rounds, ""
+		at.Lambda, at.Beta, at.Rounds = p.Lambda, p.Beta, g.Rounds
 		if r := mustLearn(t, w, at); r.Accuracy != p.Accuracy || r.Delta != p.Delta {
 			t.Errorf("point %+v, a run with its options gives %v with δ = %v", p, r.Accuracy, r.Delta)
 		}

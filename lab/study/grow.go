@@ -142,7 +142,7 @@ func newGrowingGraph(ctx context.Context, d *dataset.Dataset, o GrowOptions, s *
 	progress trainer.Progress) (*growingGraph, error) {
 	run, training := o.Run, *d
 	training.Test = nil // nothing of it is measured here
-	run.Keep, run.Propagate, run.Means, run.Map = s, false, false, false
+	run.Keep, run.Propagate, run.Map = s, false, false
 	out, err := trainer.Train(ctx, &training, run, time.Unix(0, 0), progress)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func Missing(ctx context.Context, d *dataset.Dataset, run trainer.Options, seeds
 	figures := make([][4][]float64, len(shares))
 	for _, seed := range seeds {
 		run.Seed, run.Keep, run.Own = seed, s, trainer.OwnAlways
-		run.Propagate, run.Means, run.Map, run.Costs = false, false, false, false
+		run.Propagate, run.Map, run.Costs = false, false, false
 		training := *d
 		training.Test = nil // measured below
 		out, err := trainer.Train(ctx, &training, run, time.Unix(0, 0), progress)

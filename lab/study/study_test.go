@@ -49,7 +49,7 @@ func TestMethodsMakeArtifacts(t *testing.T) {
 		methods.VNG:           {eval.OtoO, eval.OtoS}, methods.Learned: {eval.OtoO, eval.OtoS, eval.StoO, eval.StoS},
 	}
 	for _, name := range trainer.Methods(methods.All(methods.Settings{})) {
-		if slices.Contains([]string{methods.GCond, methods.GCondX, methods.DosCond, trainer.MethodLater, trainer.MethodCached,
+		if slices.Contains([]string{methods.GCond, methods.GCondX, methods.DosCond, trainer.MethodCached,
 			trainer.MethodLogreg, trainer.MethodMLP,
 			trainer.MethodGLNN, trainer.MethodEvidence}, name) {
 			continue // for comparison alone

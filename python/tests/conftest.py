@@ -36,7 +36,7 @@ class Set:
         self.artifact = work / "artifact"
         self.lines = work / "arrivals.jsonl"
         if not self.artifact.exists():
-            options = ["--weight-decays", "0.001", "--costs=false", "--means=false", *options]
+            options = ["--weight-decays", "0.001", "--costs=false", *options]
             self.run("trainer", "train", *source, *options, "--out", str(self.artifact))
         self.run("rivulet", "replay", *source, "--limit", "1500", "--out", str(self.lines))
         self.arrivals = [Arrival.from_json(line) for line in self.lines.read_bytes().splitlines()]

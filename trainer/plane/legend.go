@@ -27,7 +27,7 @@ func Of(b *artifact.Bundle, rows iter.Seq2[Rows, error], ids bool, rng *rand.Ran
 		}
 		l.add(r, ids)
 	}
-	out := &artifact.Map{XY: place(pointsOf(read(b), rng), rng), Mass: l.masses(), Shares: l.shares()}
+	out := &artifact.Map{XY: place(read(b), rng), Mass: l.masses(), Shares: l.shares()}
 	out.Features = strongest(b.Synthetic.X, out.Mass)
 	if ids {
 		out.Heaviest = l.heaviest

@@ -3,10 +3,7 @@ package plane
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,16 +32,28 @@ func blobs(n, d, classes int, spread float64) *artifact.Synthetic {
 
 func rng() *rand.Rand { return rand.New(rand.NewPCG(3, 4)) }
 
-// Classes that are apart stay apart, and nearest neighbours are found again, at least 20 times as often as by chance
-// (10/N') or in 40% of the places.
-func TestNeighboursAreKept(t *testing.T) {
-	for _, n := range []int{46, 300, 2000} {
-		s := blobs(n, 20, 5, 0.4)
-		points := pointsOf(s.X.Clone(), rng())
-		q := measure(points, place(points, rng()), s.Labels, 10)
-		t.Logf("N' %d: kept %.2f, pure %.3f (points %.3f)", n, q.kept, q.pure, q.before)
-		if q.pure < q.before-0.03 || q.kept < min(0.4, 20*10/float64(n)) {
-			t.Errorf("N' %d: %+v", n, q)
+// Places are the first two principal directions, each up to its sign, on one scale.
+func TestPlacesArePrincipalDirections(t *testing.T) {
+	random := rng()
+	x := graph.NewDense(500, 20)
+	for i := range x.Rows {
+		for c := range x.Cols {
+			x.Row(i)[c] = float32(0.1 * random.NormFloat64())
+		}
+		x.Row(i)[4] += float32(9 * random.Float64())
+		x.Row(i)[7] += float32(3 * random.Float64())
+	}
+	want := framed(graph.Beside(x.Columns(4, 5), x.Columns(7, 8)))
+	got := place(x, rng())
+	for k := range 2 {
+		sign := float32(1)
+		if got.Row(0)[k]*want.Row(0)[k] < 0 {
+			sign = -1
+		}
+		for i := range got.Rows {
+			if d := sign*got.Row(i)[k] - want.Row(i)[k]; math.Abs(float64(d)) > 0.05 {
+				t.Fatalf("node %d: %v, want %v", i, got.Row(i), want.Row(i))
+			}
 		}
 	}
 }
@@ -52,9 +61,9 @@ func TestNeighboursAreKept(t *testing.T) {
 // The same seed gives the same bits, on one processor and on two.
 func TestLayoutIsRepeated(t *testing.T) {
 	s := blobs(400, 30, 4, 0.6)
-	first := place(pointsOf(s.X.Clone(), rng()), rng())
+	first := place(s.X.Clone(), rng())
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if diff := cmp.Diff(first, place(pointsOf(s.X, rng()), rng())); diff != "" {
+	if diff := cmp.Diff(first, place(s.X, rng())); diff != "" {
 		t.Errorf("another layout (-two processors +one):\n%s", diff)
 	}
 }
@@ -67,72 +76,13 @@ func TestSmallAndAlike(t *testing.T) {
 			if spread == 0 {
 				clear(s.X.Data)
 			}
-			xy := place(pointsOf(s.X, rng()), rng())
+			xy := place(s.X, rng())
 			for k, v := range xy.Data {
 				if math.IsNaN(float64(v)) || v < -1 || v > 1 {
 					t.Errorf("N' %d, spread %g: coordinate %d is %v", n, spread, k, v)
 				}
 			}
 		}
-	}
-}
-
-// Nearest neighbours are those of a full sort.
-func TestNearest(t *testing.T) {
-	x := blobs(60, 7, 3, 1).X
-	copy(x.Row(9), x.Row(4)) // a tie for everybody
-	got := nearest(x, 8)
-	for i := range x.Rows {
-		var all []neighbour
-		for j := range x.Rows {
-			if j != i {
-				all = append(all, neighbour{int32(j), float32(math.Sqrt(float64(squared(x.Row(i), x.Row(j)))))})
-			}
-		}
-		slices.SortStableFunc(all, func(a, b neighbour) int {
-			switch {
-			case a.distance < b.distance:
-				return -1
-			case a.distance > b.distance:
-				return 1
-			}
-			return 0
-		})
-		if !slices.Equal(got[i], all[:8]) {
-			t.Errorf("row %d: %v, want %v", i, got[i], all[:8])
-		}
-	}
-}
-
-// A node's surenesses sum to log2 of their number, and a pair has u + v − uv of its two ends.
-func TestSection3Ties(t *testing.T) {
-	near := nearest(blobs(80, 6, 3, 1).X, 10)
-	own := map[[2]int32]float64{}
-	for i, list := range near {
-		sum := 0.0
-		for k, sure := range surenesses(list) {
-			sum += sure
-			own[[2]int32{int32(i), list[k].node}] = sure
-		}
-		if math.Abs(sum-math.Log2(10)) > 1e-4 {
-			t.Errorf("node %d: surenesses sum to %g", i, sum)
-		}
-	}
-	seen := 0
-	for _, tie := range ties(near) {
-		u, a := own[[2]int32{tie.a, tie.b}]
-		v, b := own[[2]int32{tie.b, tie.a}]
-		if want := u + v - u*v; math.Abs(tie.weight-want) > 1e-12 || !(a || b) {
-			t.Errorf("%d and %d: %g, want %g", tie.a, tie.b, tie.weight, want)
-		}
-		for _, there := range []bool{a, b} {
-			if there {
-				seen++
-			}
-		}
-	}
-	if seen != len(own) {
-		t.Errorf("%d of %d neighbours are in ties", seen, len(own))
 	}
 }
 
@@ -183,34 +133,4 @@ func mapOf(t *testing.T, b *artifact.Bundle, ids bool) *artifact.Map {
 	}, ids, rng())
 	expect.OK(t, err)
 	return out
-}
-
-// On artifacts below RIVULET_MAPS, directories of trained ones, the quality is printed.
-func TestQualityOfArtifacts(t *testing.T) {
-	dir := os.Getenv("RIVULET_MAPS")
-	if dir == "" {
-		t.Skip("RIVULET_MAPS names no directory of artifacts")
-	}
-	all, err := filepath.Glob(filepath.Join(dir, "*", "manifest.json"))
-	expect.OK(t, err)
-	for _, name := range all {
-		b, err := artifact.ReadAll(filepath.Dir(name))
-		expect.OK(t, err)
-		points := pointsOf(read(b), rng())
-		q := measure(points, place(points, rng()), b.Synthetic.Labels, 5)
-		t.Logf("%s: N' %d: kept %.2f, pure %.3f (points %.3f)", b.Manifest.Data.Name, b.Manifest.SyntheticNodes, q.kept,
-			q.pure,
-			q.before)
-	}
-}
-
-func BenchmarkPlace(b *testing.B) {
-	for _, n := range []int{1000, 10000} {
-		s := blobs(n, 100, 10, 1)
-		b.Run(map[int]string{1000: "1000", 10000: "10000"}[n], func(b *testing.B) {
-			for b.Loop() {
-				place(pointsOf(s.X.Clone(), rng()), rng())
-			}
-		})
-	}
 }

@@ -9,12 +9,8 @@ import (
 	"rivulet/trainer/features"
 )
 
-const (
-	// directions is the number of principal directions in which distances are measured.
-	directions = 48
-	// oversampling is the number of random directions more from which these are found.
-	oversampling = 12
-)
+// oversampling is the number of random directions, beyond the two that are wanted, from which these are found.
+const oversampling = 12
 
 // read returns the last table that an arrival reads, a row for each synthetic node: of edges with weights the mean over
 // the tables of their bins. On the shared sets nearest neighbours by it are of one class more often (0.994, 0.84 and
@@ -38,20 +34,19 @@ func overBins(tables *graph.Dense, n int) *graph.Dense {
 	return out
 }
 
-// pointsOf returns the rows of x, N'×any, less their mean in the leading principal directions, the largest first:
-// N'×p with p ≤ directions. x is changed.
-func pointsOf(x *graph.Dense, rng *rand.Rand) *graph.Dense {
+// place returns the rows of x, N'×any, in their first two principal directions, each coordinate within [-1, 1]. x is
+// changed.
+func place(x *graph.Dense, rng *rand.Rand) *graph.Dense {
 	x = centred(x)
 	back := x.Transposed()
-	width := min(directions+oversampling, x.Rows, x.Cols)
-	start := graph.NewDense(x.Cols, width)
+	start := graph.NewDense(x.Cols, min(2+oversampling, x.Rows, x.Cols))
 	for k := range start.Data {
 		start.Data[k] = float32(rng.NormFloat64())
 	}
 	forward := func(v *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(x), gemm.Of(v)) }
 	adjoint := func(y *graph.Dense) *graph.Dense { return gemm.Mul(gemm.Of(back), gemm.Of(y)) }
-	v, _ := features.Principal(forward, adjoint, start, 2, directions)
-	return forward(v)
+	v, _ := features.Principal(forward, adjoint, start, 2, 2)
+	return framed(forward(v))
 }
 
 // centred takes the mean over rows from each row of x, in place.

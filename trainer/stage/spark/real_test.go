@@ -80,7 +80,7 @@ func generated(t *testing.T) *dataset.Dataset {
 
 func options() trainer.Options {
 	o := trainer.Defaults()
-	o.Means, o.Costs = false, false
+	o.Costs = false
 	return o
 }
 
