@@ -174,8 +174,6 @@ type named struct{ member kafka.Member }
 
 func (n named) Member() kafka.Member { return n.member }
 
-func (named) Current(context.Context) error { return nil }
-
 func (named) Commit(context.Context, kafka.Offsets) error {
 	return errors.New("offsets are committed outside of the transaction")
 }

@@ -139,18 +139,6 @@ func (g *Generation) send(ctx context.Context, c *commitment) {
 	}
 }
 
-// Current asks the coordinator, as a heartbeat does, whether this is still the group's generation.
-func (g *Generation) Current(ctx context.Context) error {
-	coordinator, err := g.source.client.coordinator(ctx, g.source.opts.Group)
-	if err == nil {
-		err = g.source.group.Beat(ctx, g.in, coordinator)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
-	}
-	return nil
-}
-
 // Cursors returns a cursor for each assigned partition, at the group's offset or, if it has none, as
 // SourceOptions.Start says. It waits for brokers. It returns an error when ctx has ended, for a failure that ends the
 // generation, and for one that waiting does not mend.

@@ -116,9 +116,6 @@ func (r *Reader) Member() Member {
 	return Member{Group: r.opts.Group, Generation: -1, note: readerNote}
 }
 
-// Current returns nil: a reader's group has no generations.
-func (*Reader) Current(context.Context) error { return nil }
-
 // Follow passes every record that comes after the call to take, from all partitions, one at a time, until ctx ends;
 // then it returns nil. Failures are waited for, and logged once; a failure that waiting does not mend is returned. A
 // topic that does not exist yet is waited for and read whole, as are partitions that are added later (looked up every 5

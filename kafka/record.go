@@ -38,9 +38,6 @@ type Committer interface {
 	// Commit stores the next offsets to read. It fails with [retry.ErrGeneration] when a newer generation has taken
 	// over.
 	Commit(ctx context.Context, next Offsets) error
-	// Current asks the coordinator whether the generation is still the group's last one. It returns
-	// [retry.ErrGeneration] if it is not, and if the coordinator does not answer.
-	Current(ctx context.Context) error
 	// Member names the member in whose name a transaction commits offsets.
 	Member() Member
 }

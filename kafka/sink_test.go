@@ -205,8 +205,6 @@ type commits struct {
 
 func (c *commits) Member() Member { return Member{Group: "g"} }
 
-func (*commits) Current(context.Context) error { return nil }
-
 func (c *commits) Commit(_ context.Context, next Offsets) error {
 	if c.before != nil {
 		c.before()

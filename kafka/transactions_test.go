@@ -31,8 +31,6 @@ type member Member
 
 func (m member) Member() Member { return Member(m) }
 
-func (member) Current(context.Context) error { return nil }
-
 func (member) Commit(context.Context, Offsets) error {
 	return errors.New("offsets are committed outside of the transaction")
 }

@@ -27,8 +27,6 @@ type plain struct {
 
 func (p plain) Member() kafka.Member { return p.member }
 
-func (plain) Current(context.Context) error { return nil }
-
 func (p plain) Commit(ctx context.Context, next kafka.Offsets) error {
 	return p.reader.Commit(ctx, next)
 }

@@ -106,8 +106,6 @@ type commits struct {
 
 func (c *commits) Member() kafka.Member { return c.member }
 
-func (*commits) Current(context.Context) error { return nil }
-
 func (c *commits) Commit(_ context.Context, next kafka.Offsets) error {
 	c.got = append(c.got, next)
 	return nil
