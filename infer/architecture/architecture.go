@@ -34,8 +34,6 @@ type Architecture struct {
 	Alpha   float32
 	Hops    int
 	Implied bool
-	// Refused are tensors of PyTorch Geometric's variants of a layer that are not served, with the reason, by tail.
-	Refused map[string]string
 	// Reach is the number of hops that a layer goes along each relation of edges; 0: layers read none.
 	Reach int
 	// tensors are those of a layer for a number of relations, where this follows from the data; else nil.
@@ -50,8 +48,7 @@ type Tensor struct {
 	// Block says, of an architecture that reads relations, which of x, P_1 x, …, P_R x, P_1² x, … the tensor
 	// multiplies; its layers have all these matrices in [Layer.Self], one below the other.
 	Block    int
-	Optional bool   // either all layers have it or none
-	Missing  string // why a state_dict without it is refused, if that is worth telling
+	Optional bool // either all layers have it or none
 }
 
 // architectures is the list of models. Each is in a file of its own, but those that read relations are together.

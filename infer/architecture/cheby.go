@@ -13,9 +13,8 @@ var cheby = &Architecture{
 	Name: "cheby", Operator: symmetric, Prefix: "convs.%d.", Fewest: 2, Most: 2,
 	Tensors: []Tensor{
 		{Tail: "lins.0.weight", Self: 1},
-		{Tail: "lins.1.weight", Neighbours: -1, Missing: "a ChebConv of K = 1, want 2 or 3"},
+		{Tail: "lins.1.weight", Neighbours: -1},
 		{Tail: "lins.2.weight", Self: -1, Far: 2, Optional: true},
 		{Tail: "bias", Bias: true},
 	},
-	Refused: map[string]string{"lins.3.weight": "belongs to a ChebConv of K = 4 or more, want 2 or 3"},
 }

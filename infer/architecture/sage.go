@@ -7,7 +7,6 @@ var sage = &Architecture{
 	Name: "sage", Operator: mean, Prefix: "convs.%d.", Fewest: 2, Most: maxLayers,
 	Tensors: []Tensor{
 		{Tail: "lin_l.weight", Neighbours: 1}, {Tail: "lin_l.bias", Bias: true},
-		{Tail: "lin_r.weight", Self: 1, Missing: "a SAGEConv with root_weight=False is not served"},
+		{Tail: "lin_r.weight", Self: 1},
 	},
-	Refused: map[string]string{"lin.weight": "belongs to a SAGEConv with project=True, which is not served"},
 }
