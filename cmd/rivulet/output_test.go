@@ -23,7 +23,7 @@ func write(t *testing.T, b *artifact.Bundle) string {
 	return dir
 }
 
-// described returns an artifact with tables of features, means, and a confidence of two calibrations.
+// described returns an artifact with tables of features and a confidence of two calibrations.
 func described() *artifact.Bundle {
 	b := artifacttest.Several(1, artifacttest.Size{Features: 4})
 	b.Models[0].Features = artifacttest.Features(b)
@@ -43,10 +43,9 @@ func TestInspectShowsConfidenceAndWhatIsKept(t *testing.T) {
 		"with ep: calibration error on test 7.12% before, not measured after\n": described(),
 		"embeddings of 4 features, from tables of features\n":                   described(),
 		"embeddings yes\n": described(), // gcn and others
-		"cluster means are kept: cheby, gcn, sage of two layers can be added without the data set": described(),
 		"embeddings only in joint attachment: there are no tables of features": artifacttest.Bundle(1,
 			artifacttest.Size{}),
-		"no cluster means are kept": artifacttest.Bundle(1, artifacttest.Size{}),
+		"none: S has no spread": artifacttest.Bundle(1, artifacttest.Size{}),
 	} {
 		out, err := harness.Execute(root(), "inspect", write(t, b))
 		expect.OK(t, err)

@@ -10,7 +10,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset/generate"
 	"rivulet/test/expect"
-	"rivulet/test/harness"
 )
 
 // namedTables writes a small graph as tables whose features have names, f0 and so on, and a category, and returns the
@@ -126,11 +125,6 @@ func TestImportByName(t *testing.T) {
 	want, is := accuracies(t, trained, "gcn"), accuracies(t, imported, "gcn")
 	if at := "O->O node"; want[at] == 0 || is[at] != want[at] {
 		t.Errorf("the imported model has %.2f%% on T, want %.2f%%", is[at], want[at])
-	}
-	if _, err := harness.Execute(root(), strings.Fields("import --min-count 2 --model gcn --weights "+file+" --artifact "+
-		dir+"/first --out "+dir+"/x")...); err == nil ||
-		!strings.Contains(err.Error(), "--min-count is given with --artifact") {
-		t.Errorf("a flag of schemas with --artifact: %v", err)
 	}
 }
 

@@ -8,7 +8,7 @@ import "math"
 //
 // with in and out functions of the degree, the sum of a node's edge weights without self-loop.
 type Operator struct {
-	Name   string // its name where artifacts keep cluster means of it
+	Name   string // of the model that it is first known from
 	Scales func(degree float64) (in, out float64)
 	Loops  bool
 }
