@@ -3,7 +3,6 @@ package consumer
 import (
 	"slices"
 
-	"rivulet/consumer/edges"
 	"rivulet/graph"
 	"rivulet/infer/attach"
 )
@@ -18,7 +17,7 @@ type attachment struct {
 	degraded []bool            // per arrival: with all rows read, the prediction might differ
 
 	attacher  attach.Attacher
-	weighed   edges.Counts
+	weighed   EdgeCounts
 	weights   [][]float32        // per arrival: weights of its edges
 	relations [][]uint32         // per arrival: relations of its edges
 	heavier   map[uint64]float32 // entry of ã -> its weight
@@ -50,7 +49,7 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // change.
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours) {
 	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
-	out.rows, out.weighed = n.rows, edges.Counts{}
+	out.rows, out.weighed = n.rows, EdgeCounts{}
 	columns := version.SyntheticNodes()
 	var bins *graph.Bins // of weights
 	w := weighing(version)

@@ -17,7 +17,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/internal/devstack"
@@ -150,7 +149,7 @@ func TestACompressionBombIsADeadLetter(t *testing.T) {
 
 	most := peakHeap(t)
 	o := s.options(seen)
-	o.Source.FetchBytes, o.Path.Limits = 64<<10, limits.Limits{RecordBytes: 1 << 20, Edges: 10000}
+	o.Source.FetchBytes, o.Path.Limits = 64<<10, event.Limits{RecordBytes: 1 << 20, Edges: 10000}
 	stop := s.start(o)
 	s.wait("all is committed", func() bool { return s.committed() == 4 })
 	peak := most()

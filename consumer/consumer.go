@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rivulet/consumer/schemas"
 	"rivulet/consumer/window"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -44,7 +43,7 @@ func New(opts Options) (*Consumer, error) {
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
-	c.schemas = schemas.Outage(c.wait)
+	c.schemas = RegistryOutage(c.wait)
 	forms := opts.Path.Forms
 	forms.LookUp = opts.Path.Features != nil
 	c.opts.Window.Forms, c.opts.Window.Limits = &forms, opts.Path.Limits
@@ -131,7 +130,7 @@ type Options struct {
 
 	// Registry has the schemas of records in the Confluent wire format, and is the registry of Path.Forms too; nil: there
 	// is none.
-	Registry schemas.Registry
+	Registry Registry
 
 	// Fencer, where not nil, is told of each generation before anything of it is read.
 	Fencer Fencer

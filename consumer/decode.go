@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"rivulet/consumer/edges"
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/graph"
@@ -36,10 +34,10 @@ type slot struct {
 	joined  []event.Edge // edges of their own that the arrival has been given
 	waited  bool         // for edges: all of its edges then have one order
 	arrival event.Arrival
-	bytes   int          // of key and value
-	other   bool         // its features have names, under the hash of another schema
-	dropped int          // entries of the edge list that named the arrival itself or a neighbour twice
-	unread  edges.Counts // types and directions of edges that the version does not know
+	bytes   int        // of key and value
+	other   bool       // its features have names, under the hash of another schema
+	dropped int        // entries of the edge list that named the arrival itself or a neighbour twice
+	unread  EdgeCounts // types and directions of edges that the version does not know
 	fault   *event.FieldError
 	skip    form.Skip   // why the record is passed over; empty if it is not
 	forget  form.Forget // what the record asks to forget; the zero value if it is an arrival
@@ -69,7 +67,7 @@ func (p *Pipeline) decode(ctx context.Context, out *decodedBatch, in Intake, by 
 	}
 	// ParallelRows weighs multiply-adds; a byte of a record costs about four.
 	graph.ParallelRows(len(records), 4*out.bytes, func(lo, hi int) {
-		var text limits.Text
+		var text event.Text
 		for i := lo; i < hi; i++ {
 			s := &out.slots[i]
 			if p.decodeOne(s, by); !s.arrives() {
@@ -139,6 +137,6 @@ func (p *Pipeline) decodeOne(s *slot, by model) {
 	if s.fault = p.Limits.CheckArrival(&s.arrival, len(s.key())); s.fault != nil {
 		return
 	}
-	s.unread = edges.Relate(&s.arrival, by.relations)
+	s.unread = relate(&s.arrival, by.relations)
 	s.dropped = s.arrival.NormaliseEdges()
 }

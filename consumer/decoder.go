@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/graph"
@@ -35,7 +34,7 @@ type Taken struct {
 }
 
 // NewDecoder returns a decoder of records of these forms.
-func NewDecoder(forms form.Reader, l limits.Limits) *Decoder {
+func NewDecoder(forms form.Reader, l event.Limits) *Decoder {
 	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: l, Clock: SystemClock{}}},
 		attempts: featuresOutage(retry.Patience{}).Attempts()}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/protobuf"
@@ -16,7 +15,7 @@ import (
 // A decoder refuses what becomes a dead letter, for the same reason, and reads the setting's form where a record does
 // not name one.
 func TestADecoderTakesWhatThePathTakes(t *testing.T) {
-	limits := limits.Limits{Edges: 3, RecordBytes: 200 << 10}
+	limits := event.Limits{Edges: 3, RecordBytes: 200 << 10}
 	record := func(key, value string, contentType ...string) *kafka.Record {
 		r := &kafka.Record{Key: []byte(key), Value: []byte(value)}
 		for _, ct := range contentType {

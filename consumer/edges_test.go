@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rivulet/consumer/edges"
 	"rivulet/event"
 	"rivulet/infer/attach"
 	"rivulet/kafka"
@@ -176,7 +175,7 @@ func TestReadingsThatAreIgnoredAreCounted(t *testing.T) {
 	processed(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen},
 		kafka.Record{Value: []byte(`{"id":"a","features":[1,2,3,4],"edges":["t0","t1","x"],"weights":[2,3,1]}`)},
 		kafka.Record{Value: []byte(`{"id":"b","features":[1,2,3,4],"edges":["t2"],"incoming":["t0"]}`)})
-	if want := (edges.Counts{Ignored: 3, Directions: 2}); seen.batches[0].Weights != want {
+	if want := (EdgeCounts{Ignored: 3, Directions: 2}); seen.batches[0].Weights != want {
 		t.Errorf("counted %+v, want %+v", seen.batches[0].Weights, want)
 	}
 }

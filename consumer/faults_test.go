@@ -16,7 +16,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
@@ -249,7 +248,7 @@ func TestArrivalsWhosePredictionsWouldBeTooLargeAreDeadLetters(t *testing.T) {
 // The longest names that are taken fit, escaped and all.
 func TestTheLongestNamesArePublished(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
-	a := arrival(strings.Repeat("\x01", limits.MaxNames-1), "t0")
+	a := arrival(strings.Repeat("\x01", event.MaxNames-1), "t0")
 	value, err := protobuf.Codec{}.AppendArrival(nil, &a)
 	expect.OK(t, err)
 	expect.OK(t, s.sender.Send(t.Context(), arrivalsTopic, []kafka.Record{{Key: []byte("k"), Value: value}}))

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -185,7 +184,7 @@ func TestAMissingRightAtTheStoreOfFeaturesEndsRun(t *testing.T) {
 // A decoder looks features up as the path does, and waits for the store.
 func TestADecoderLooksFeaturesUp(t *testing.T) {
 	store := &shelf{absent: map[string]bool{"none": true}}
-	d := NewDecoder(form.Reader{}, limits.Limits{})
+	d := NewDecoder(form.Reader{}, event.Limits{})
 	d.LookUp(store, retry.Patience{})
 	in := bare(t, arrival("a", "t0"), arrival("none"), arrival("b"))
 	a, _, err := d.Arrival(t.Context(), &in[0], 4)

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"rivulet/consumer/schemas"
 	"rivulet/consumer/window"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -167,7 +166,7 @@ func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.
 	if c.opts.Window.Wait > 0 {
 		wait = window.NewReader(c.opts.Window, g, cursor)
 	}
-	learner := schemas.New(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
+	learner := NewLearner(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
 	for {
 		asked := c.opts.Path.Clock.Now()
 		records, lag, err := cursor.Await(ctx)

@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 
-	"rivulet/consumer/edges"
 	"rivulet/infer/attach"
 	"rivulet/internal/hashtable"
 )
@@ -34,7 +33,7 @@ type neighbours struct {
 // lookup finds the rows of M of every neighbour of the batch. It takes only their numbers if M is in memory and the
 // batch needs nothing of them but r.
 func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version, in *decodedBatch) (err error) {
-	if out.old, err = edges.Old(ctx, in.unmatched, version); err != nil {
+	if out.old, err = countOldEdges(ctx, in.unmatched, version); err != nil {
 		return err
 	}
 	numbering, ok := version.(Numbering)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/consumer/limits"
+	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/kafka"
@@ -45,7 +45,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newTestVersion("v1")
 			p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: Node,
-				Limits: limits.Limits{Edges: 10_000, RecordBytes: 1 << 20}})
+				Limits: event.Limits{Edges: 10_000, RecordBytes: 1 << 20}})
 			before := heap()
 			in := make([]kafka.Record, c.n)
 			for i := range in {

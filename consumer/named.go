@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/schema"
@@ -42,7 +41,7 @@ func (m model) take(s *slot) *event.FieldError {
 	if err := s.arrival.Features.Check(m.features); err != nil {
 		return event.FaultOf(err)
 	}
-	return limits.CheckMagnitudes(&s.arrival.Features)
+	return CheckMagnitudes(&s.arrival.Features)
 }
 
 // name makes the row of features by name, and compares the hash of the producer's schema. It returns an

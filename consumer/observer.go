@@ -3,9 +3,6 @@ package consumer
 import (
 	"time"
 
-	"rivulet/consumer/edges"
-	"rivulet/consumer/measure"
-	"rivulet/consumer/schemas"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
@@ -44,7 +41,7 @@ const (
 	StageFetch   = retry.StageFetch   // reading a partition
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
-	StageSchemas = schemas.Stage      // asking the registry for schemas
+	StageSchemas = "schemas"          // asking the registry for schemas
 	StageStore   = "features"         // reading features by id
 	StagePublish = retry.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
 )
@@ -62,7 +59,7 @@ type BatchStats struct {
 	// Dropped is the number of entries of edge lists that named the arrival itself or a neighbour twice.
 	Dropped int
 	// Weights counts edges whose weight or direction was read as another one.
-	Weights edges.Counts
+	Weights EdgeCounts
 	// OldEdges is the number of edges of their own between two nodes of T. No prediction has them before a refresh.
 	OldEdges int
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
@@ -93,7 +90,7 @@ type BatchStats struct {
 	// Named are the names of the measures' Named; nil where the version has no schema.
 	Named []string
 	// Measures describe the features of all arrivals of the batch, also of those whose prediction was not finite.
-	Measures []measure.Measure
+	Measures []Measure
 	// Delivered is the batch itself. It may be read during the call only: its memory is used again, and ids are parts of
 	// records, so an observer that keeps an id must clone it.
 	Delivered *event.Batch

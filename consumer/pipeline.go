@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"rivulet/consumer/limits"
-	"rivulet/consumer/measure"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -27,7 +25,7 @@ type PipelineOptions struct {
 	Deliverer Deliverer
 	// Mode is graph or node; empty means graph.
 	Mode   Mode
-	Limits limits.Limits
+	Limits event.Limits
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [GrowingVersion] then.
 	Arrivals bool
@@ -218,7 +216,7 @@ func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, o
 	for i, s := range b.decoded.arrivals {
 		features[i] = &s.arrival.Features
 	}
-	stats.Measures, stats.Named = measure.All(features, b.decoded.by.schema)
+	stats.Measures, stats.Named = measureAll(features, b.decoded.by.schema)
 	stats.Delivered = out
 	p.Observer.Batch(stats)
 	for _, reason := range b.refused.dropped {

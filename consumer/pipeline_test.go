@@ -12,7 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"rivulet/consumer/limits"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/graph"
@@ -134,7 +133,7 @@ func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	}
 	out, seen := &kept{}, &recorder{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
-		Limits: limits.Limits{Edges: 3, RecordBytes: 600}})
+		Limits: event.Limits{Edges: 3, RecordBytes: 600}})
 	all := good[:1:1]
 	for reason, r := range bad {
 		r.Position = kafka.Position{Topic: "arrivals", Partition: 2, Offset: int64(len(reason))}

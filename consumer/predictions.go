@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"rivulet/consumer/answer"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -43,7 +42,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 	o.representation = p.representation(version, &a.batch, o.logits)
 	o.links = nil
 	if tasked := otherTask(version); tasked != nil && tasked.Candidates() != nil {
-		o.links = answer.Links(tasked.Candidates(), o.logits, in, p.Output.TopK)
+		o.links = BestLinks(tasked.Candidates(), o.logits, in, p.Output.TopK)
 	}
 	o.explanations = p.reasons(&o.reasons, version, in, a, o.logits, o.probabilities)
 	now, n := p.Clock.Now(), 0
@@ -58,7 +57,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 			pr.Trace = event.TraceOf(s.record.Headers)
 		}
 		p.setAnswer(pr, version, o, i, &out.order)
-		if out.withdrawn[i] = !answer.IsFinite(pr); out.withdrawn[i] {
+		if out.withdrawn[i] = !isFinite(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
 				"features: the model's output is not finite, they are too far from those of training"))
 			continue
@@ -78,7 +77,7 @@ func (p *Pipeline) setAnswer(pr *event.Prediction, version Version, o *modelOutp
 	best := infer.ArgMax(row)
 	pr.Class, pr.ClassName, pr.Probability = best, classes[best], row[best]
 	pr.Abstained = row[best] < version.Threshold()
-	pr.Top = answer.Top(pr.Top[:0], order, p.Output.TopK, row, classes)
+	pr.Top = appendTop(pr.Top[:0], order, p.Output.TopK, row, classes)
 	if p.Output.Probabilities {
 		pr.Probabilities = row
 	}
@@ -125,10 +124,10 @@ func answerTask(pr *event.Prediction, row []float32, version Tasked) {
 	task, names := version.Task(), version.Classes()
 	pr.Class, pr.ClassName, pr.Probability = 0, "", task.Confidence(row)
 	if pr.Abstained = pr.Probability < version.Threshold(); task == target.Labels {
-		pr.Labels = answer.Labels(pr.Labels[:0], row, names)
+		pr.Labels = appendLabels(pr.Labels[:0], row, names)
 		return
 	}
 	if pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil; task == target.Number {
-		pr.Numbers = answer.Numbers(pr.Numbers[:0], row, names, version.Radius())
+		pr.Numbers = appendNumbers(pr.Numbers[:0], row, names, version.Radius())
 	}
 }

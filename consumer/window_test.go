@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"rivulet/consumer/edges"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/json"
@@ -355,12 +354,12 @@ func TestOddEdgesOfTheirOwn(t *testing.T) {
 		t.Errorf("predicted %q, want %q", got, want)
 	}
 	var dropped int
-	var read edges.Counts
+	var read EdgeCounts
 	for _, b := range seen.batches {
 		dropped += b.Dropped
 		read.Add(b.Weights)
 	}
-	if want := (edges.Counts{Types: 1, Directions: 1, Ignored: 1}); dropped != 3 || read != want {
+	if want := (EdgeCounts{Types: 1, Directions: 1, Ignored: 1}); dropped != 3 || read != want {
 		t.Errorf("%d edges were dropped, want 3; read otherwise: %+v, want %+v", dropped, read, want)
 	}
 	var letters []string

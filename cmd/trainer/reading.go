@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/config"
-	"rivulet/consumer/limits"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/event"
 	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -48,7 +48,7 @@ func opened(data *dataflag.Data) (*dataset.Dataset, error) {
 
 // answered sends some nodes of a run through the consumers' path, before the artifact is written. It returns warnings
 // about nodes that consumers refuse.
-func answered(ctx context.Context, outcome *trainer.Outcome, l limits.Limits) (warnings []string, err error) {
+func answered(ctx context.Context, outcome *trainer.Outcome, l event.Limits) (warnings []string, err error) {
 	return warnings, cli.During("sending nodes through the consumers' path", func() (err error) {
 		warnings, err = preflight.Answers(ctx, outcome.Bundle, outcome.Answers, l)
 		return err

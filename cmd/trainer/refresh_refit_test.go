@@ -12,7 +12,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
-	"rivulet/consumer/limits"
 	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/event/form"
@@ -151,7 +150,7 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 		if refit.Schema.Hash() == first.Schema.Hash() || !slices.Contains(plans(refit), "platinum") {
 			t.Errorf("%s: the plans are %q", name, plans(refit))
 		}
-		decoder := consumer.NewDecoder(form.Reader{}, limits.Limits{})
+		decoder := consumer.NewDecoder(form.Reader{}, event.Limits{})
 		decoder.Reads(refit.Schema, nil)
 		a := arrivals[0]
 		value, err := json.Codec{}.AppendArrival(nil, &a)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
@@ -25,7 +24,7 @@ type Options struct {
 	Bytes int
 	// Limits bound a record. An edge beyond them is a dead letter; an arrival is given one edge more than it may have, and
 	// no others.
-	Limits limits.Limits
+	Limits event.Limits
 	// Forms reads records.
 	Forms *form.Reader
 	// DropUnmatched has edges without an arrival counted only; otherwise they are dead letters.

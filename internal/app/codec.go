@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"rivulet/config"
-	"rivulet/consumer/schemas"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/registry"
@@ -14,7 +14,7 @@ import (
 
 // Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
 // none; it opens no connection yet.
-func Forms(in config.Input, r config.Registry) (forms form.Reader, known schemas.Registry, err error) {
+func Forms(in config.Input, r config.Registry) (forms form.Reader, known consumer.Registry, err error) {
 	forms.Confluent, forms.Forget = in.Format == config.Confluent, in.Forget == config.On
 	if !forms.Confluent {
 		if forms.Default, err = codec("input.format", in.Format); err != nil {
@@ -86,7 +86,7 @@ func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Pati
 	if framed == nil {
 		return nil
 	}
-	for tries := schemas.Outage(wait).Attempts(); ; {
+	for tries := consumer.RegistryOutage(wait).Attempts(); ; {
 		err := framed.Resolve(ctx)
 		if err == nil {
 			tries.Over()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"rivulet/config"
-	"rivulet/consumer/schemas"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/compare"
@@ -37,7 +37,7 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 	labels := compare.NewLabels(o.Remember)
 	if o.Labels != "" {
 		of := forms.OfLabels()
-		schemas := schemas.New(of, known, schemas.Outage(wait).Attempts())
+		schemas := consumer.NewLearner(of, known, consumer.RegistryOutage(wait).Attempts())
 		if err := readTopic(ctx, cfg.Kafka.Brokers, o.Labels, time.Time{}, wait, func(rec *kafka.Record) error {
 			var l event.Label
 			err := schemas.Await(ctx, *rec)

@@ -11,7 +11,6 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/consumer/schemas"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/form"
@@ -168,7 +167,7 @@ func (s *streamService) run(running context.Context) error {
 type wire struct {
 	versions consumer.Versions
 	forms    form.Reader
-	registry schemas.Registry // has the schemas of forms; nil: there is none
+	registry consumer.Registry // has the schemas of forms; nil: there is none
 	features consumer.FeatureStore
 	out      event.Codec
 }

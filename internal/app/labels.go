@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"rivulet/config"
-	"rivulet/consumer/schemas"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/observe"
@@ -25,7 +25,7 @@ type labelSink interface {
 // followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers
 // refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
 // succeeds are left out. It returns an error only for settings that cannot be used.
-func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known schemas.Registry,
+func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known consumer.Registry,
 	log *slog.Logger, to labelSink) error {
 	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
@@ -34,7 +34,7 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, 
 		return err
 	}
 	defer end()
-	schemas := schemas.New(forms, known, schemas.Outage(wait).Attempts())
+	schemas := consumer.NewLearner(forms, known, consumer.RegistryOutage(wait).Attempts())
 	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
 		err := r.Follow(ctx, nil, func(rec kafka.Record) {
 			refused.Over()

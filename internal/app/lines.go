@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/json"
@@ -22,7 +21,7 @@ type LineOptions struct {
 	Mode   consumer.Mode
 	Batch  int // lines of a batch, at least 1
 	Forms  form.Reader
-	Limits limits.Limits
+	Limits event.Limits
 	// Features has the features of lines that bring none; nil: these are rejected.
 	Features consumer.FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else the line is rejected.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"rivulet/config"
-	"rivulet/consumer/limits"
+	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
@@ -20,8 +20,8 @@ type Services struct {
 }
 
 // Limits returns the limits of records that settings name, for consumers and for a refresh.
-func Limits(l config.Limits) limits.Limits {
-	return limits.Limits{Edges: l.Edges, RecordBytes: int(l.RecordBytes), IDBytes: int(l.IDBytes)}
+func Limits(l config.Limits) event.Limits {
+	return event.Limits{Edges: l.Edges, RecordBytes: int(l.RecordBytes), IDBytes: int(l.IDBytes)}
 }
 
 // Reader returns a reader of a topic, with the offsets of a group if that is not empty. end closes its connections.

@@ -7,7 +7,6 @@ import (
 
 	"rivulet/artifact/baseline"
 	"rivulet/consumer"
-	"rivulet/consumer/measure"
 	"rivulet/event"
 )
 
@@ -21,7 +20,7 @@ func TestDriftByFeatureName(t *testing.T) {
 	s := consumer.BatchStats{Version: "v1", Named: []string{"age", "plan", "new"}, Delivered: &event.Batch{}}
 	for i := range 100 {
 		s.Delivered.Predictions = append(s.Delivered.Predictions, event.Prediction{})
-		s.Measures = append(s.Measures, measure.Measure{Named: []float32{float32(i % 2), 1, 7}})
+		s.Measures = append(s.Measures, consumer.Measure{Named: []float32{float32(i % 2), 1, 7}})
 	}
 	d.batch(&s)
 	got := map[string]float64{}

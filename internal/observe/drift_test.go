@@ -10,7 +10,6 @@ import (
 
 	"rivulet/artifact/baseline"
 	"rivulet/consumer"
-	"rivulet/consumer/measure"
 	"rivulet/event"
 	"rivulet/test/expect"
 )
@@ -31,7 +30,7 @@ func like(version string, n int, shift float32) consumer.BatchStats {
 	s := consumer.BatchStats{Version: version, Known: 3 * n, Unknown: n, Delivered: &event.Batch{}}
 	for i := range n {
 		s.Delivered.Predictions = append(s.Delivered.Predictions, event.Prediction{Class: i % 2, Probability: 0.5})
-		s.Measures = append(s.Measures, measure.Measure{Norm: float32(i%10) + 1 + shift, Count: int32(i%10) + 1})
+		s.Measures = append(s.Measures, consumer.Measure{Norm: float32(i%10) + 1 + shift, Count: int32(i%10) + 1})
 	}
 	return s
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/consumer"
-	"rivulet/consumer/edges"
-	"rivulet/consumer/measure"
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
@@ -58,13 +56,13 @@ func aBatch() consumer.BatchStats {
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
 		Forgets: 3, Forgotten: 2, OldEdges: 13,
-		Weights:  edges.Counts{Ignored: 7, Missing: 8, Above: 9, Directions: 10, Types: 11, Unknown: 12},
+		Weights:  consumer.EdgeCounts{Ignored: 7, Missing: 8, Above: 9, Directions: 10, Types: 11, Unknown: 12},
 		Features: 3 * time.Millisecond, Lookups: 6,
 		Decode: time.Millisecond, Lookup: 2 * time.Millisecond, Attach: 3 * time.Millisecond,
 		Infer: 4 * time.Millisecond, Encode: 10 * time.Millisecond, Wait: 5 * time.Millisecond, Publish: 6 * time.Millisecond,
 		Commit: 9 * time.Millisecond,
 		Solved: 3, Residual: 0.5, Solve: 7 * time.Millisecond, Keep: 8 * time.Millisecond,
-		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []measure.Measure{{Norm: 2, Count: 3}},
+		Started: noon, Published: noon.Add(21 * time.Millisecond), Measures: []consumer.Measure{{Norm: 2, Count: 3}},
 		Delivered: &event.Batch{
 			Predictions: []event.Prediction{
 				{ClassName: "lens", IngestTime: noon.Add(-9 * time.Millisecond)},

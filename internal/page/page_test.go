@@ -21,7 +21,6 @@ import (
 
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	eventjson "rivulet/event/json"
@@ -118,8 +117,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute,
 		Versions:     pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-		LabelForms: &form.Reader{}, Decoder: consumer.NewDecoder(form.Reader{}, limits.Limits{}),
-		LitDecoder: consumer.NewDecoder(form.Reader{}, limits.Limits{})}
+		LabelForms: &form.Reader{}, Decoder: consumer.NewDecoder(form.Reader{}, event.Limits{}),
+		LitDecoder: consumer.NewDecoder(form.Reader{}, event.Limits{})}
 	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions,
 		"dead": &o.DeadLetters, "labels": &o.Labels} {
 		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{}); err != nil {

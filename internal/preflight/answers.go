@@ -9,8 +9,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
-	"rivulet/consumer/answer"
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/event/json"
@@ -31,7 +29,7 @@ const tolerance = 1e-6
 // Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the
 // artifact that the run is about to write: in JSON and Protobuf. The first difference is an error with the node,
 // the field and both values. Nodes that consumers with these limits refuse are warnings.
-func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l limits.Limits) (warnings []string,
+func Answers(ctx context.Context, b *artifact.Bundle, answers []trainer.Answer, l event.Limits) (warnings []string,
 	err error) {
 	if len(answers) == 0 {
 		return nil, nil
@@ -92,7 +90,7 @@ func (p pinned) Current() consumer.Version { return p.Version }
 
 // serve makes a version of the artifact with the rows of M of the nodes' neighbours alone: M need not fit into memory.
 // It counts the ids of T that are too long.
-func serve(b *artifact.Bundle, answers []trainer.Answer, l limits.Limits, r *refusals) (pinned, error) {
+func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refusals) (pinned, error) {
 	wanted := map[string]bool{}
 	for _, a := range answers {
 		for _, id := range slices.Concat(a.Edges, a.Incoming) {
@@ -124,7 +122,7 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l limits.Limits, r *ref
 
 // compare decodes records and predicts them, and compares the predictions with the answers.
 func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
-	l limits.Limits) error {
+	l event.Limits) error {
 	decoder := consumer.NewDecoder(form.Reader{}, l)
 	decoder.Reads(version.Schema(), nil)
 	taken, err := decoder.Arrivals(ctx, records, version.Features())
@@ -184,7 +182,7 @@ func sameLinks(of *trainer.Answer, got []event.Link, version pinned) error {
 		return nil
 	}
 	embedding := &graph.Dense{Rows: 1, Cols: len(of.Probabilities), Data: of.Probabilities}
-	want := answer.Links(candidates, embedding, neighbours(of.Edges), 0)[0]
+	want := consumer.BestLinks(candidates, embedding, neighbours(of.Edges), 0)[0]
 	if len(got) != len(want) {
 		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got),
 			len(want))

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/consumer/limits"
 	"rivulet/dataset"
+	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/graph"
 	"rivulet/infer/target"
@@ -91,7 +91,7 @@ func trainModels(t *testing.T, d *dataset.Dataset, models ...string) *trainer.Ou
 	return out
 }
 
-var standard = limits.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
+var standard = event.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
 
 // A run's offline answers are the same as the consumer's path gives, whatever the form of the features and the engine.
 func TestConsumersAnswerAsTheTrainer(t *testing.T) {

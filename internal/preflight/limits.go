@@ -3,7 +3,7 @@ package preflight
 import (
 	"fmt"
 
-	"rivulet/consumer/limits"
+	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/event/json"
@@ -13,7 +13,7 @@ import (
 // Limits looks for nodes that consumers with these limits would refuse. Nodes that no setting lets through are an
 // error. Others are warnings, one for each kind, with a node and the setting to change: held-out nodes that have too
 // many edges or too large a record, and nodes of any role whose id is too long, as arrivals name their neighbours.
-func Limits(d *dataset.Dataset, l limits.Limits) (warnings []string, err error) {
+func Limits(d *dataset.Dataset, l event.Limits) (warnings []string, err error) {
 	arrives := make([]bool, d.Nodes())
 	for _, nodes := range [][]int32{d.Validation, d.Test, d.Withheld()} {
 		for _, i := range nodes {
@@ -26,7 +26,7 @@ func Limits(d *dataset.Dataset, l limits.Limits) (warnings []string, err error) 
 		if d.Columns == nil { // columns are checked where they are read
 			a.Features = replay.Positions(d.X, int32(i))
 		}
-		if fault := limits.CheckMagnitudes(&a.Features); fault != nil {
+		if fault := consumer.CheckMagnitudes(&a.Features); fault != nil {
 			return nil, fmt.Errorf("node %.100q: a consumer refuses it: %w", a.ID, fault)
 		}
 		if arrival {
@@ -64,13 +64,13 @@ func (r *refusal) add(id string, is int) {
 
 // arrival counts an arrival by the setting that refuses it, if one does. An error is of one that no setting lets
 // through.
-func (r *refusals) arrival(a *event.Arrival, l limits.Limits) (refused bool, err error) {
+func (r *refusals) arrival(a *event.Arrival, l event.Limits) (refused bool, err error) {
 	fault := l.CheckArrival(a, len(a.ID))
 	switch {
 	case fault == nil:
 	case fault.Reason == event.ReasonTooManyEdges:
 		r.edges.add(a.ID, len(a.Edges))
-	case l.IDBytes == 0 || (limits.Limits{}).CheckArrival(a, len(a.ID)) != nil:
+	case l.IDBytes == 0 || (event.Limits{}).CheckArrival(a, len(a.ID)) != nil:
 		return true, fmt.Errorf("node %.100q: a consumer refuses it: %w", a.ID, fault)
 	case len(a.ID) > l.IDBytes: // else it is the id of a neighbour, which is counted itself
 		r.ids.add(a.ID, len(a.ID))
@@ -79,7 +79,7 @@ func (r *refusals) arrival(a *event.Arrival, l limits.Limits) (refused bool, err
 }
 
 // record counts an arrival if its record is too large.
-func (r *refusals) record(a *event.Arrival, l limits.Limits) (refused bool, err error) {
+func (r *refusals) record(a *event.Arrival, l event.Limits) (refused bool, err error) {
 	value, err := json.Codec{}.AppendArrival(nil, a)
 	if err != nil {
 		return true, fmt.Errorf("node %.100q as a record: %w", a.ID, err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/consumer/limits"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
+	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/schema"
 	"rivulet/test/expect"
@@ -35,12 +35,12 @@ func TestLimitsSayWhatConsumersRefuse(t *testing.T) {
 		return d.Adj.RowLen(int(node))
 	}
 	for name, c := range map[string]struct {
-		change func(d *dataset.Dataset, l *limits.Limits)
+		change func(d *dataset.Dataset, l *event.Limits)
 		warns  []string
 		err    string
 	}{
-		"nothing": {change: func(*dataset.Dataset, *limits.Limits) {}},
-		"hub": {change: func(d *dataset.Dataset, l *limits.Limits) {
+		"nothing": {change: func(*dataset.Dataset, *event.Limits) {}},
+		"hub": {change: func(d *dataset.Dataset, l *event.Limits) {
 			most := int32(-1)
 			for _, i := range append(d.Validation, d.Test...) {
 				if most < 0 || hub(d, i) > hub(d, most) {
@@ -49,7 +49,7 @@ func TestLimitsSayWhatConsumersRefuse(t *testing.T) {
 			}
 			d.IDs[most], l.Edges = "the hub", hub(d, most)-1
 		}, warns: []string{`"the hub"`, "limits.edges of the consumers is set to "}},
-		"hub of the training nodes": {change: func(d *dataset.Dataset, l *limits.Limits) {
+		"hub of the training nodes": {change: func(d *dataset.Dataset, l *event.Limits) {
 			l.Edges = 0
 			for _, i := range append(d.Validation, d.Test...) {
 				l.Edges = max(l.Edges, hub(d, i))
@@ -58,25 +58,25 @@ func TestLimitsSayWhatConsumersRefuse(t *testing.T) {
 				t.Error("no training node has more edges than all others: this tests nothing")
 			}
 		}},
-		"long id of a training node": {change: func(d *dataset.Dataset, _ *limits.Limits) {
+		"long id of a training node": {change: func(d *dataset.Dataset, _ *event.Limits) {
 			d.IDs[d.Train[0]] = strings.Repeat("x", 1025)
 		}, warns: []string{"1 nodes have a longer id", "with 1025 bytes", "limits.id_bytes of the consumers is set to 1025"}},
-		"no limit of ids": {change: func(d *dataset.Dataset, l *limits.Limits) {
+		"no limit of ids": {change: func(d *dataset.Dataset, l *event.Limits) {
 			d.IDs[d.Test[0]], l.IDBytes = strings.Repeat("x", 1025), 0
 		}},
-		"id beyond all settings": {change: func(d *dataset.Dataset, l *limits.Limits) {
+		"id beyond all settings": {change: func(d *dataset.Dataset, l *event.Limits) {
 			d.IDs[d.Test[0]], l.IDBytes = strings.Repeat("x", 70<<10), 0
 		}, err: "a prediction repeats both"},
-		"record": {change: func(_ *dataset.Dataset, l *limits.Limits) { l.RecordBytes = 300 },
+		"record": {change: func(_ *dataset.Dataset, l *event.Limits) { l.RecordBytes = 300 },
 			warns: []string{"larger record", "limits.record_bytes"}},
-		"feature": {change: func(d *dataset.Dataset, _ *limits.Limits) { d.X.Dense.Row(int(d.Train[1]))[2] = 2e15 },
+		"feature": {change: func(d *dataset.Dataset, _ *event.Limits) { d.X.Dense.Row(int(d.Train[1]))[2] = 2e15 },
 			err: "features[2]: 2e+15, features must be at most 1e+15"},
-		"feature of a sparse row": {change: func(d *dataset.Dataset, _ *limits.Limits) {
+		"feature of a sparse row": {change: func(d *dataset.Dataset, _ *event.Limits) {
 			d.X.Sparse = &graph.CSR{Rows: d.Nodes(), Cols: 3, RowPtr: append(make([]int, d.Nodes()), 1), ColIdx: []int32{2},
 				Val: []float32{-2e15}}
 			d.X.Dense = nil
 		}, err: "features.values[0]: -2e+15"},
-		"record of features by name": {change: func(d *dataset.Dataset, _ *limits.Limits) {
+		"record of features by name": {change: func(d *dataset.Dataset, _ *event.Limits) {
 			texts := make([]string, d.Nodes())
 			texts[d.Validation[0]] = strings.Repeat("\x01", 200<<10)
 			d.Columns = []schema.Column{{Name: "about", Type: schema.Text, Texts: texts}}

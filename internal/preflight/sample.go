@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"rivulet/consumer/limits"
 	"rivulet/dataset"
+	"rivulet/event"
 	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/features"
@@ -28,7 +28,7 @@ var ErrNoSample = errors.New("no model can be trained on a sample of the data se
 // Sample trains a small model on a sample of a data set, and sends nodes of each role through the consumer's path, as
 // [Answers] says. It takes a second or less, and finds, before the long training, data that consumers would read
 // otherwise than the trainer. It returns the number of nodes that were sent.
-func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l limits.Limits) (sent int, err error) {
+func Sample(ctx context.Context, d *dataset.Dataset, o trainer.Options, l event.Limits) (sent int, err error) {
 	if d.Columns != nil {
 		if _, o.Keep, err = features.Encode(d, o.Keep, o.Schema); err != nil { // the schema of all nodes, not of the sample
 			return 0, err

@@ -13,9 +13,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
-	"rivulet/consumer/limits"
-	"rivulet/consumer/schemas"
 	"rivulet/dataset"
+	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/durable"
 	"rivulet/kafka"
@@ -51,7 +50,7 @@ type Refresher struct {
 	Services Services
 
 	Forms    form.Reader           // of arrivals and labels
-	Registry schemas.Registry      // has the schemas of Forms; nil: there is none
+	Registry consumer.Registry     // has the schemas of Forms; nil: there is none
 	Features consumer.FeatureStore // features for records without them; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is
 	// refused.
@@ -60,7 +59,7 @@ type Refresher struct {
 	RefitSchema bool
 	// Check, if set, checks a trained model before it is written. Its error ends the round.
 	Check  func(context.Context, *trainer.Outcome) error
-	Limits limits.Limits // the consumers': dead letters there do not become nodes
+	Limits event.Limits // the consumers': dead letters there do not become nodes
 	// Forget are ids that the first round takes out of the graph, whenever they came.
 	Forget  []string
 	Waiting int // most edges to ids that have not arrived that are kept; 0: none

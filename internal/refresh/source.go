@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"rivulet/consumer/schemas"
+	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/infer/target"
@@ -146,7 +146,7 @@ func (r *Refresher) records(ctx context.Context, s Source, forms *form.Reader,
 		return nil, err
 	}
 	defer end()
-	schemas := schemas.New(&r.Forms, r.Registry, schemas.Outage(retry.Patience{Logger: r.Log}).Attempts())
+	schemas := consumer.NewLearner(&r.Forms, r.Registry, consumer.RegistryOutage(retry.Patience{Logger: r.Log}).Attempts())
 	var from kafka.Offsets
 	if s.Group != "" {
 		if from, err = r.begin(ctx, t); err != nil {

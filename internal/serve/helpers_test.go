@@ -21,7 +21,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
-	"rivulet/consumer/limits"
 	"rivulet/event"
 	eventjson "rivulet/event/json"
 	"rivulet/infer/attach"
@@ -97,7 +96,7 @@ func (w word) Takes(token string) bool { return token == string(w) }
 
 func defaults() Options {
 	return Options{Path: consumer.PipelineOptions{Mode: consumer.Node,
-		Limits: limits.Limits{Edges: 100, RecordBytes: 1 << 20, IDBytes: 1 << 10}},
+		Limits: event.Limits{Edges: 100, RecordBytes: 1 << 20, IDBytes: 1 << 10}},
 		Log: slog.New(slog.DiscardHandler),
 		Limits: Limits{Timeout: 20 * time.Second, Body: 1 << 20, Arrivals: 64, QueueArrivals: 128, QueueBytes: 4 << 20,
 			Connections: 256},

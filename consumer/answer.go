@@ -1,7 +1,4 @@
-// Package answer makes the parts of a prediction from a model's output for one arrival: the most probable classes, the
-// labels with their probabilities, the numbers with their intervals, or the best candidates (links.go). Other than
-// these it appends to the memory of its caller.
-package answer
+package consumer
 
 import (
 	"cmp"
@@ -11,8 +8,8 @@ import (
 	"rivulet/infer/target"
 )
 
-// Labels appends the labels of a row of probabilities to dst, the most probable first. It never returns nil.
-func Labels(dst []event.Score, row []float32, names []string) []event.Score {
+// appendLabels appends the labels of a row of probabilities to dst, the most probable first. It never returns nil.
+func appendLabels(dst []event.Score, row []float32, names []string) []event.Score {
 	if dst == nil {
 		dst = []event.Score{}
 	}
@@ -27,8 +24,8 @@ func Labels(dst []event.Score, row []float32, names []string) []event.Score {
 	return dst
 }
 
-// Numbers appends predicted numbers with their intervals to dst.
-func Numbers(dst []event.Number, row []float32, outputs []string, radius []float64) []event.Number {
+// appendNumbers appends predicted numbers with their intervals to dst.
+func appendNumbers(dst []event.Number, row []float32, outputs []string, radius []float64) []event.Number {
 	for k, v := range row {
 		dst = append(dst, event.Number{Name: outputs[k], Value: v, Lower: float32(float64(v) - radius[k]),
 			Upper: float32(float64(v) + radius[k])})
@@ -36,9 +33,9 @@ func Numbers(dst []event.Number, row []float32, outputs []string, radius []float
 	return dst
 }
 
-// Top appends the k most probable classes to dst, best first; of equal ones the lower index first, as in
+// appendTop appends the k most probable classes to dst, best first; of equal ones the lower index first, as in
 // [infer.ArgMax]. order is memory for the classes.
-func Top(dst []event.Score, order *[]int32, k int, row []float32, classes []string) []event.Score {
+func appendTop(dst []event.Score, order *[]int32, k int, row []float32, classes []string) []event.Score {
 	if k = min(k, len(row)); k <= 0 {
 		return nil
 	}
@@ -55,8 +52,8 @@ func Top(dst []event.Score, order *[]int32, k int, row []float32, classes []stri
 	return dst
 }
 
-// IsFinite reports whether a prediction can be written.
-func IsFinite(pr *event.Prediction) bool {
+// isFinite reports whether a prediction can be written.
+func isFinite(pr *event.Prediction) bool {
 	for _, n := range pr.Numbers {
 		if !finite(n.Value) || !finite(n.Lower) || !finite(n.Upper) {
 			return false

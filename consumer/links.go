@@ -1,4 +1,4 @@
-package answer
+package consumer
 
 import (
 	"math"
@@ -14,10 +14,10 @@ const linksAsked = 10
 // Neighbours are the ids of the neighbours of some arrivals.
 type Neighbours interface{ NeighboursOf(i int) []string }
 
-// Links returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of them.
+// BestLinks returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of them.
 // Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not finite gets
-// a score that is no number, which [IsFinite] finds.
-func Links(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours, k int) [][]event.Link {
+// a score that is no number, which isFinite finds.
+func BestLinks(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours, k int) [][]event.Link {
 	if k == 0 {
 		k = linksAsked
 	}

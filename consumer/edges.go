@@ -1,6 +1,4 @@
-// Package edges reads the weights, types and directions of arrivals' edges as a version knows them, and counts those
-// that it reads otherwise, and edges of their own that join two nodes of T.
-package edges
+package consumer
 
 import (
 	"context"
@@ -10,8 +8,8 @@ import (
 	"rivulet/infer/attach"
 )
 
-// Counts are numbers of edges whose weight, direction or type was read as another one, or not at all.
-type Counts struct {
+// EdgeCounts are numbers of edges whose weight, direction or type was read as another one, or not at all.
+type EdgeCounts struct {
 	Ignored    int // the artifact's edges have no weights: read as 1
 	Missing    int // the arrival gives none, and the artifact's edges have weights: read as 1
 	Directions int // the artifact's edges have none: the edge was read as one without
@@ -21,14 +19,14 @@ type Counts struct {
 }
 
 // Add adds other counts.
-func (c *Counts) Add(o Counts) {
+func (c *EdgeCounts) Add(o EdgeCounts) {
 	c.Ignored, c.Missing = c.Ignored+o.Ignored, c.Missing+o.Missing
 	c.Directions, c.Above = c.Directions+o.Directions, c.Above+o.Above
 	c.Types, c.Unknown = c.Types+o.Types, c.Unknown+o.Unknown
 }
 
 // Weigh counts the weights of an arrival for a version whose edges have weights or have none, with bins or none.
-func (c *Counts) Weigh(a *event.Arrival, weighted bool, bins *graph.Bins) {
+func (c *EdgeCounts) Weigh(a *event.Arrival, weighted bool, bins *graph.Bins) {
 	switch {
 	case !weighted:
 		c.Ignored += len(a.Weights)
@@ -43,9 +41,9 @@ func (c *Counts) Weigh(a *event.Arrival, weighted bool, bins *graph.Bins) {
 	}
 }
 
-// Relate makes relations of a version of the types and directions of an arrival's edges, and counts the others. Of a
+// relate makes relations of a version of the types and directions of an arrival's edges, and counts the others. Of a
 // version without relations (nil) directions stay, which are counted when edges are distinct.
-func Relate(a *event.Arrival, bins *graph.Bins) (unread Counts) {
+func relate(a *event.Arrival, bins *graph.Bins) (unread EdgeCounts) {
 	if bins == nil {
 		for _, kind := range a.Types {
 			if kind != "" {
@@ -70,14 +68,14 @@ func Relate(a *event.Arrival, bins *graph.Bins) (unread Counts) {
 	return unread
 }
 
-// Lookup looks up rows of M, the mapping from original to synthetic nodes, by ids.
-type Lookup interface {
+// rowLookup looks up rows of M, the mapping from original to synthetic nodes, by ids.
+type rowLookup interface {
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 }
 
-// Old counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. An end
+// countOldEdges counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. An end
 // whose row cannot be read counts as no node of T.
-func Old(ctx context.Context, ends [][2]string, m Lookup) (int, error) {
+func countOldEdges(ctx context.Context, ends [][2]string, m rowLookup) (int, error) {
 	if len(ends) == 0 {
 		return 0, nil
 	}

@@ -1,5 +1,4 @@
-// Package measure sums up the raw features of arrivals, for observers that compare them with training's.
-package measure
+package consumer
 
 import (
 	"math"
@@ -16,11 +15,11 @@ type Measure struct {
 	Named []float32
 }
 
-// All returns the measures of arrivals by their features, and the names of the schema's measures.
-func All(features []*event.Features, by *schema.Schema) (out []Measure, names []string) {
+// measureAll returns the measures of arrivals by their features, and the names of the schema's measures.
+func measureAll(features []*event.Features, by *schema.Schema) (out []Measure, names []string) {
 	out = make([]Measure, len(features))
 	for i, f := range features {
-		out[i] = of(f)
+		out[i] = measureOf(f)
 	}
 	if by == nil {
 		return out, nil
@@ -38,7 +37,7 @@ func All(features []*event.Features, by *schema.Schema) (out []Measure, names []
 	return out, names
 }
 
-func of(f *event.Features) (m Measure) {
+func measureOf(f *event.Features) (m Measure) {
 	sum := 0.0
 	for _, v := range f.Values {
 		sum += float64(v) * float64(v)

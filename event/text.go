@@ -1,10 +1,8 @@
-package limits
+package event
 
 import (
 	"bytes"
 	"strings"
-
-	"rivulet/event"
 )
 
 // Text bounds the memory of text that a registry's schema expands. A schema can make long text of a few bytes: if
@@ -14,7 +12,7 @@ type Text struct{ words map[string]string }
 
 // Bound drops the text that was made of an arrival's record, if it is longer than the record: key and value have so
 // many bytes, and so many entries of the list of edges were dropped. Features by name have become a row.
-func (t *Text) Bound(a *event.Arrival, record, dropped int) {
+func (t *Text) Bound(a *Arrival, record, dropped int) {
 	text := 0
 	for i := range a.Features.Named {
 		text += len(a.Features.Named[i].Name) + len(a.Features.Named[i].Value.Text)

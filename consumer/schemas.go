@@ -1,5 +1,4 @@
-// Package schemas waits for the schemas of records in the Confluent wire format.
-package schemas
+package consumer
 
 import (
 	"context"
@@ -25,16 +24,13 @@ type Learner struct {
 	attempts *retry.Attempts
 }
 
-// Stage names the wait for the registry, for an observer.
-const Stage = "schemas"
-
-// Outage returns the outage of the registry. All partitions share it, so that it is logged and counted once.
-func Outage(wait retry.Patience) *retry.Outage {
-	return wait.Outage(Stage).Named("the schema registry")
+// RegistryOutage returns the outage of the registry. All partitions share it, so that it is logged and counted once.
+func RegistryOutage(wait retry.Patience) *retry.Outage {
+	return wait.Outage(StageSchemas).Named("the schema registry")
 }
 
-// New returns a Learner for one goroutine. registry may be nil; then there is nothing to wait for.
-func New(forms *form.Reader, registry Registry, attempts *retry.Attempts) *Learner {
+// NewLearner returns a Learner for one goroutine. registry may be nil; then there is nothing to wait for.
+func NewLearner(forms *form.Reader, registry Registry, attempts *retry.Attempts) *Learner {
 	return &Learner{forms, registry, attempts}
 }
 

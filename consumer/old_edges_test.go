@@ -1,4 +1,4 @@
-package edges
+package consumer
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (g graphOf) Rows(_ context.Context, ids []string, rows []attach.Row) error 
 }
 
 // An edge is old if both of its ends are other nodes of T whose rows can be read, also empty ones.
-func TestOld(t *testing.T) {
+func TestOldEdges(t *testing.T) {
 	g := graphOf{"a": {Known: true, Cols: []int32{0}, Vals: []float32{1}}, "b": {Known: true}, "damaged": {Unread: true}}
 	for name, c := range map[string]struct {
 		ends [][2]string
@@ -44,7 +44,7 @@ func TestOld(t *testing.T) {
 		"a row is damaged":   {ends: [][2]string{{"a", "damaged"}, {"b", "a"}}, want: 1},
 		"Redis is away":      {ends: [][2]string{{"a", "b"}, {"a", "away"}}, err: errAway},
 	} {
-		if got, err := Old(t.Context(), c.ends, g); got != c.want || !errors.Is(err, c.err) {
+		if got, err := countOldEdges(t.Context(), c.ends, g); got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %d edges, %v, want %d, %v", name, got, err, c.want, c.err)
 		}
 	}

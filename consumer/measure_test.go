@@ -1,4 +1,4 @@
-package measure
+package consumer
 
 import (
 	"testing"
@@ -13,11 +13,11 @@ func TestMeasure(t *testing.T) {
 		"dense":  {Values: []float32{0, 3, 0, -4}},
 		"sparse": {Sparse: true, Indices: []int32{1, 2, 3}, Values: []float32{3, 0, -4}},
 	} {
-		if got := of(&f); got.Norm != want.Norm || got.Count != want.Count {
+		if got := measureOf(&f); got.Norm != want.Norm || got.Count != want.Count {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-	if got := of(&event.Features{Values: []float32{1e15, 1e15}}); got.Count != 2 || got.Norm < 1.41e15 ||
+	if got := measureOf(&event.Features{Values: []float32{1e15, 1e15}}); got.Count != 2 || got.Norm < 1.41e15 ||
 		got.Norm > 1.42e15 {
 		t.Errorf("large values: %+v", got)
 	}

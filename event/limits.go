@@ -1,14 +1,9 @@
-// Package limits bounds what a record may ask for: edges, ids, bytes, magnitudes. The path of a record asks it, and so
-// do trainers.
-package limits
+package event
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"rivulet/event"
-	"rivulet/infer/preprocess"
 )
 
 // Limits bound a record; a record beyond them is a dead letter. A trainer calls the same checks, so that nodes which no
@@ -28,22 +23,22 @@ type Limits struct {
 const MaxNames = 128 << 10
 
 // CheckRecord refuses a record whose key and value are too large.
-func (l Limits) CheckRecord(bytes int) *event.FieldError {
+func (l Limits) CheckRecord(bytes int) *FieldError {
 	if l.RecordBytes == 0 || bytes <= l.RecordBytes {
 		return nil
 	}
-	return &event.FieldError{Reason: event.ReasonTooLarge,
+	return &FieldError{Reason: ReasonTooLarge,
 		Detail: fmt.Sprintf("key and value have %d bytes, limits.record_bytes is %d", bytes, l.RecordBytes)}
 }
 
 // CheckArrival refuses an arrival with too many edges, or with ids that are too long. key is the length of its record's
 // key. Ids are sent to Redis and kept there.
-func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
+func (l Limits) CheckArrival(a *Arrival, key int) *FieldError {
 	if err := a.CheckEdges(l.Edges); err != nil {
-		return event.FaultOf(err)
+		return FaultOf(err)
 	}
 	if key+len(a.ID) > MaxNames {
-		return &event.FieldError{Reason: event.ReasonTooLarge, Field: "id",
+		return &FieldError{Reason: ReasonTooLarge, Field: "id",
 			Detail: fmt.Sprintf("it has %d bytes and the key %d, and a prediction repeats both: together they must be at "+
 				"most %d",
 				len(a.ID), key, MaxNames)}
@@ -59,34 +54,18 @@ func (l Limits) CheckArrival(a *event.Arrival, key int) *event.FieldError {
 		}
 		field, id = fmt.Sprintf("edges[%d]", k), a.Edges[k]
 	}
-	return &event.FieldError{Reason: event.ReasonTooLarge, Field: field,
+	return &FieldError{Reason: ReasonTooLarge, Field: field,
 		Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(id), l.IDBytes)}
 }
 
 // CheckEdge refuses an edge of its own with an id that is too long.
-func (l Limits) CheckEdge(e *event.Edge) *event.FieldError {
+func (l Limits) CheckEdge(e *Edge) *FieldError {
 	longest := cmp.Or(l.IDBytes, MaxNames)
 	for _, end := range []struct{ field, id string }{{"source", e.Source}, {"target", e.Target}} {
 		if len(end.id) > longest {
-			return &event.FieldError{Reason: event.ReasonTooLarge, Field: end.field,
+			return &FieldError{Reason: ReasonTooLarge, Field: end.field,
 				Detail: fmt.Sprintf("the id has %d bytes, limits.id_bytes is %d", len(end.id), longest)}
 		}
-	}
-	return nil
-}
-
-// CheckMagnitudes refuses features beyond [preprocess.MaxFeature], and names the first.
-func CheckMagnitudes(f *event.Features) *event.FieldError {
-	for k, v := range f.Values {
-		// a test without a call, enough for all but one value in a million
-		if v >= -preprocess.MaxFeature && v <= preprocess.MaxFeature {
-			continue
-		}
-		field := fmt.Sprintf("features[%d]", k)
-		if f.Sparse {
-			field = fmt.Sprintf("features.values[%d]", k)
-		}
-		return &event.FieldError{Reason: event.ReasonNotFinite, Field: field, Detail: preprocess.CheckMagnitude(v).Error()}
 	}
 	return nil
 }
