@@ -354,7 +354,8 @@ func (b *Bundle) validateSpread() error {
 	if b.Spread == nil {
 		return nil
 	}
-	if err := b.Spread.validate(b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes)); err != nil {
+	err := b.Spread.validate(b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes))
+	if err != nil {
 		return fmt.Errorf("%s: %w", spreadFile, err)
 	}
 	return nil

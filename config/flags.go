@@ -14,8 +14,9 @@ const fileFlag = "config"
 // programVersion is the flag that prints the program's own version. A setting of that name has no flag.
 const programVersion = "version"
 
-// Flags registers --config and a flag for each field of T, named by its key, except secrets and [programVersion]. Values are read by
-// [Load], which reports their problems together with all others; parsing the flags refuses only unknown names.
+// Flags registers --config and a flag for each field of T, named by its key, except secrets and [programVersion].
+// Values are read by [Load], which reports their problems together with all others; parsing the flags refuses only
+// unknown names.
 func Flags[T any](fs *pflag.FlagSet) {
 	fs.String(fileFlag, "", "YAML file with settings (default $"+fileVariable+")")
 	for _, f := range schemaOf(reflect.TypeFor[T]()).fields {

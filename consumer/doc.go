@@ -3,8 +3,8 @@
 // # The path of a record
 //
 // [Pipeline.Process], one function in pipeline.go, is the whole path: decode, look up rows of M, attach to S, forward
-// and propagate; wait for the turn, publish, write and remove rows of arrivals, commit. It knows no Kafka. The command that
-// predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
+// and propagate; wait for the turn, publish, write and remove rows of arrivals, commit. It knows no Kafka. The command
+// that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	contract.go     the interfaces that others implement, and the settings of the path
 //	pipeline.go     the path
@@ -125,10 +125,11 @@
 //     between. Under exactly_once nobody has seen the first prediction.
 //   - Rows belong to a version and go with it: a new one begins without any. When the limit of rows is reached,
 //     arrivals are predicted as ever and get none.
-//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it. The last record of an id in a
-//     batch decides whether its row is written or removed. Between batches their turns to be published give the order:
-//     a batch writes and removes rows after the batches before it, and before the one behind it is published. Arrivals
-//     behind such a record in its batch, and batches that looked rows up before its turn, may still use the row.
+//   - With [PipelineOptions.Forget] the row of an id goes where a record asks to forget it. The last record of an id in
+//     a batch decides whether its row is written or removed. Between batches their turns to be published give the
+//     order: a batch writes and removes rows after the batches before it, and before the one behind it is published.
+//     Arrivals behind such a record in its batch, and batches that looked rows up before its turn, may still use the
+//     row.
 //   - While rows cannot be written the batch waits, published and not committed, as it does while brokers are away. If
 //     the wait is cut off, the delivery is aborted.
 //

@@ -73,8 +73,8 @@ type rowLookup interface {
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
 }
 
-// countOldEdges counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their ends. An end
-// whose row cannot be read counts as no node of T.
+// countOldEdges counts the edges that join two nodes of T, among edges without an arrival, given by the ids of their
+// ends. An end whose row cannot be read counts as no node of T.
 func countOldEdges(ctx context.Context, ends [][2]string, m rowLookup) (int, error) {
 	if len(ends) == 0 {
 		return 0, nil

@@ -14,9 +14,9 @@ const linksAsked = 10
 // Neighbours are the ids of the neighbours of some arrivals.
 type Neighbours interface{ NeighboursOf(i int) []string }
 
-// BestLinks returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of them.
-// Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not finite gets
-// a score that is no number, which isFinite finds.
+// BestLinks returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of
+// them. Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not
+// finite gets a score that is no number, which isFinite finds.
 func BestLinks(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours, k int) [][]event.Link {
 	if k == 0 {
 		k = linksAsked

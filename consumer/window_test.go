@@ -181,7 +181,8 @@ func (d dying) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, b
 	return sent, err
 }
 
-// A consumer that dies while arrivals wait loses nothing: all are predicted with the bits and edges of a consumer that does not die, and exactly once each is predicted, and each edge told, once.
+// A consumer that dies while arrivals wait loses nothing: all are predicted with the bits and edges of a consumer that
+// does not die, and exactly once each is predicted, and each edge told, once.
 func TestKilledWhileArrivalsWait(t *testing.T) {
 	eachDelivery(t, func(t *testing.T, partitions int, exactly bool) {
 		r := rand.New(rand.NewPCG(uint64(partitions), 5))

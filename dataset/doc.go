@@ -14,8 +14,8 @@
 // Geometric, OGB and DGL.
 //
 // Whatever the format, errors name the file and the place in it, and the result keeps every promise of [Dataset]. Files
-// that people write by hand are read tolerantly if their meaning is clear: edges stand in one direction or both and more
-// than once, and self-loops are dropped. Notes name the changes.
+// that people write by hand are read tolerantly if their meaning is clear: edges stand in one direction or both and
+// more than once, and self-loops are dropped. Notes name the changes.
 //
 // # Tables
 //
@@ -81,8 +81,8 @@
 //
 // Before memory is taken for an array, its shape is compared with the size of the file or of the zip entry, which may
 // have 4 GiB; a file that is cut short is an error. Everything that a [Dataset] promises is checked: CSR structure,
-// ranges, duplicates, NaN and infinities, classes, roles. A web page or a Git LFS pointer is called that. An error names
-// the file, its array and the reason:
+// ranges, duplicates, NaN and infinities, classes, roles. A web page or a Git LFS pointer is called that. An error
+// names the file, its array and the reason:
 //
 //	loading data set cora: adj_full.npz: array indices: row 7 lists 3 columns, 2 of them distinct
 //

@@ -57,8 +57,8 @@ func Formats() []Format {
 // place and reason. The data set's Notes name the changes that reading made (merged edges, dropped self-loops, a drawn
 // split).
 //
-// Data without a split (tables without a column split) get one: half of the labelled nodes train, a quarter validate, the rest test, at random by o.SplitSeed; nodes without a label are
-// unlabelled.
+// Data without a split (tables without a column split) get one: half of the labelled nodes train, a quarter validate,
+// the rest test, at random by o.SplitSeed; nodes without a label are unlabelled.
 func Open(path string, o OpenOptions) (*Dataset, error) {
 	if table.IsURL(path) {
 		return nil, fmt.Errorf("loading data set: %w; the two tables are named by --nodes and --edges", table.URLError(path))

@@ -40,8 +40,8 @@ const KindEdge = "edge"
 const maxDetail = 1024
 
 // HeaderValue returns the value of a header, nil if there is none. Of several the last one counts, because a later
-// header amends an earlier one. Case does not matter. Some producers, as Spring Cloud Stream's, write values as JSON: of
-// a text in quotes the text is returned; the name may have quotes, too.
+// header amends an earlier one. Case does not matter. Some producers, as Spring Cloud Stream's, write values as JSON:
+// of a text in quotes the text is returned; the name may have quotes, too.
 func HeaderValue(headers []Header, name string) []byte {
 	for _, h := range slices.Backward(headers) {
 		if strings.EqualFold(h.Key, name) || len(h.Key) == len(name)+2 && strings.EqualFold(h.Key, `"`+name+`"`) {

@@ -10,7 +10,8 @@ import (
 	"rivulet/infer/propagation"
 )
 
-// Propagation is label propagation (LP) or error propagation (EP) on a graph: F of the arrivals, n×C. Only joint EP reads the arrivals' features: they change the logits of the nodes, whose errors it spreads.
+// Propagation is label propagation (LP) or error propagation (EP) on a graph: F of the arrivals, n×C. Only joint EP
+// reads the arrivals' features: they change the logits of the nodes, whose errors it spreads.
 type Propagation interface {
 	Nodes() int
 	Propagate(b *attach.Batch) *graph.Dense

@@ -70,8 +70,8 @@ func Connect(o Options) (*Client, error) {
 	if o.Login != nil {
 		mechanism = wire.Mechanism(o.Login)
 	}
-	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dialer{TLS: o.TLS}.Dial, DialTimeout: dialTimeout, MetadataTTL: o.MetadataTTL,
-		IdleTimeout: idleTimeout, MetadataTopics: o.Topics, SASL: mechanism}
+	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dialer{TLS: o.TLS}.Dial, DialTimeout: dialTimeout,
+		MetadataTTL: o.MetadataTTL, IdleTimeout: idleTimeout, MetadataTopics: o.Topics, SASL: mechanism}
 	c := &Client{clientID: o.ClientID, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool}
 	c.fetches.Client = fetches{c}
 	return c, nil

@@ -15,8 +15,8 @@ type topicID [16]byte
 // from Next on. Aside is a second offset that the reader wants to know.
 type Resume struct{ From, Next, Aside int64 }
 
-// commitMark is stored beside a committed offset, as the metadata of Kafka's OffsetCommit, so that the next reader of the partition sees whether the offset belongs to the
-// present topic and log.
+// commitMark is stored beside a committed offset, as the metadata of Kafka's OffsetCommit, so that the next reader of
+// the partition sees whether the offset belongs to the present topic and log.
 type commitMark struct {
 	Topic topicID // zero: not known
 	Epoch int32   // leader epoch of the record before the offset; -1: not known

@@ -125,8 +125,8 @@ func (s *Shipment) join(tx *txn.Session) {
 }
 
 // seal finishes the current batch of a load, unless that has been done. If the topic's limit has been found lower since
-// the batch was filled, the batch is split before. Its records get the present time, unless they have their own: a batch
-// that is sealed again, as its timestamps were refused, has the clock's time of then.
+// the batch was filled, the batch is split before. Its records get the present time, unless they have their own: a
+// batch that is sealed again, as its timestamps were refused, has the clock's time of then.
 func (s *Sink) seal(sh *Shipment, l *load) error {
 	if l.wire != nil {
 		return nil

@@ -83,8 +83,8 @@ func (g *GroupedRows) bucket(arena []byte, table *Table, b int) (grown, bucket [
 func (g *GroupedRows) Close() error { return g.rows.close() }
 
 // Write writes the rows into the table, bucket by bucket, beginning with bucket from. After each round trip done gets
-// the numbers of buckets, from 0 on, and of rows that have been written; its error ends the writing. The caller sets the
-// marker.
+// the numbers of buckets, from 0 on, and of rows that have been written; its error ends the writing. The caller sets
+// the marker.
 //
 // Writing a bucket again is harmless, so a caller that was interrupted continues at the number of buckets of the last
 // call of done. Buckets below from are in [GroupedRows.Seal], too.

@@ -328,7 +328,8 @@ func (w *publishRun) writeFiles(ctx context.Context, files map[string][]byte) er
 // advance stores the progress, and fails if the publication was removed.
 func (w *publishRun) advance(ctx context.Context, buckets int) error {
 	ok, err := script.Advance.Run(ctx, w.client,
-		[]string{w.keys.Writing(w.version), w.keys.Complete(w.version), w.keys.Holders}, w.ID(), buckets, keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
+		[]string{w.keys.Writing(w.version), w.keys.Complete(w.version), w.keys.Holders}, w.ID(), buckets,
+		keyspace.Holder(w.version, publisherName), publisherHold.Milliseconds()).Bool()
 	if err != nil {
 		return fmt.Errorf("storing the progress: %w", err)
 	}

@@ -35,7 +35,8 @@ func compareCommand() *cobra.Command {
 	flags := cmd.Flags()
 	config.Flags[config.Compare](flags)
 	flags.StringVar(&o.Labels, "labels", "", "topic of labels, which is read from its beginning; empty: no accuracy")
-	flags.StringVar(&from, "from", "", "only predictions from this time on (RFC 3339), or of the last hours or minutes (2h, 30m)")
+	flags.StringVar(&from, "from", "",
+		"only predictions from this time on (RFC 3339), or of the last hours or minutes (2h, 30m)")
 	flags.IntVar(&o.Remember, "remember", 1_000_000, "most predictions of each topic, and labels, in memory, at least 2")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load[config.Compare](config.OfProgram(cmd.Flags()))

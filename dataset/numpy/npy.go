@@ -34,8 +34,8 @@ type Array struct {
 	Fortran bool
 }
 
-// OpenArray reads the header of an npy stream of size bytes in all. shape × item size must be exactly the rest after the
-// header, so that no more memory is taken than the file has bytes.
+// OpenArray reads the header of an npy stream of size bytes in all. shape × item size must be exactly the rest after
+// the header, so that no more memory is taken than the file has bytes.
 func OpenArray(r io.Reader, size int64) (*Array, error) {
 	a := &Array{src: bufio.NewReaderSize(r, 1<<16)}
 	headerSize, err := a.peekHeaderSize()

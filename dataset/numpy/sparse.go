@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 )
 
-// ReadSparse reads a CSR matrix as scipy.sparse.save_npz writes it, and checks the whole matrix. The rows are sorted; an
-// entry that occurs twice is an error.
+// ReadSparse reads a CSR matrix as scipy.sparse.save_npz writes it, and checks the whole matrix. The rows are sorted;
+// an entry that occurs twice is an error.
 func ReadSparse(z *Archive) (*graph.CSR, error) {
 	m := &graph.CSR{}
 	for _, array := range []struct {

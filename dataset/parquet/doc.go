@@ -22,7 +22,7 @@
 // Row groups are read one after another and their columns side by side, one page of each at a time. Errors name
 // file, row (the first is 1) and column.
 //
-// The library is trusted with files that the operator named: sizes in its end and of column chunks are compared with the
-// file's, and a panic of the library becomes an error. Codecs are snappy, gzip, zstd and none. Refused are the encoding
-// DELTA_BYTE_ARRAY, and booleans in runs (RLE), which the library reads wrong. A list has at most 2²⁰ numbers.
+// The library is trusted with files that the operator named: sizes in its end and of column chunks are compared with
+// the file's, and a panic of the library becomes an error. Codecs are snappy, gzip, zstd and none. Refused are the
+// encoding DELTA_BYTE_ARRAY, and booleans in runs (RLE), which the library reads wrong. A list has at most 2²⁰ numbers.
 package parquet

@@ -22,9 +22,9 @@ import (
 	"rivulet/producer"
 )
 
-// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version, then
-// the services behind it. also, where not nil, observes the same events as the metrics. It returns nil after a drain.
-// docs/operate.md explains the lines of the log.
+// RunConsumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
+// then the services behind it. also, where not nil, observes the same events as the metrics. It returns nil after a
+// drain. docs/operate.md explains the lines of the log.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also consumer.Observer) error {
 	b := build.Read()
 	log.Info("the consumer starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
@@ -72,7 +72,8 @@ type streamService struct {
 }
 
 // serve opens the stream, serves its metrics and health, and runs it until running ends.
-func (s *streamService) serve(ctx, running context.Context, also consumer.Observer, cancel context.CancelCauseFunc) error {
+func (s *streamService) serve(ctx, running context.Context, also consumer.Observer,
+	cancel context.CancelCauseFunc) error {
 	defer s.close()
 	if err := s.open(ctx, also, cancel); err != nil || ctx.Err() != nil {
 		return err

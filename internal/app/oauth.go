@@ -45,7 +45,8 @@ func newTokens(o config.OAuth) (kafka.Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes, client: &http.Client{Transport: tlsclient.Transport(secure), Timeout: tokenTimeout},
+	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes,
+		client:  &http.Client{Transport: tlsclient.Transport(secure), Timeout: tokenTimeout},
 		account: account{"kafka.sasl.oauth.client_secret_file", o.ClientID, o.ClientSecret, o.ClientSecretFile}}
 	_, _, err = l.account.Credentials()
 	return l, err

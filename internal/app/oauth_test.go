@@ -132,8 +132,8 @@ func TestTokensWithoutALifetime(t *testing.T) {
 	}
 }
 
-// A refused token is not used again. Until a token was taken once, a refusal is a mistake in the settings; afterwards it
-// is an outage.
+// A refused token is not used again. Until a token was taken once, a refusal is a mistake in the settings; afterwards
+// it is an outage.
 func TestRefusedTokens(t *testing.T) {
 	i := startIssuer(t)
 	l, err := newLogin(i.settings(t))

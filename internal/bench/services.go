@@ -38,7 +38,8 @@ func Embedded(ctx context.Context, program string) (*Services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the embedded services: %w", err)
 	}
-	s := &Services{Kafka: config.Default[config.Bench]().Kafka.Brokers, Redis: config.Default[config.Bench]().Redis, child: child}
+	defaults := config.Default[config.Bench]()
+	s := &Services{Kafka: defaults.Kafka.Brokers, Redis: defaults.Redis, child: child}
 	brokers, url := "", ""
 	for lines := bufio.NewScanner(said); (brokers == "" || url == "") && lines.Scan(); {
 		if found := announced.FindStringSubmatch(lines.Text()); found != nil {

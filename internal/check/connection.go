@@ -23,8 +23,8 @@ func connectionAdvice(err error, prefix, encryption string) string {
 	_, alert, refused := strings.Cut(err.Error(), "remote error: tls: ")
 	switch {
 	case errors.As(err, &authority):
-		return "set " + prefix + "tls.ca_file to the certificate of the authority that has signed its certificate, if it is " +
-			"the right one"
+		return "set " + prefix + "tls.ca_file to the certificate of the authority that has signed its certificate, if it " +
+			"is the right one"
 	case errors.As(err, &name):
 		return "connect by a name that is in its certificate, or set " + prefix + "tls.server_name to one"
 	case errors.As(err, &invalid):

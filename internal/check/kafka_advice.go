@@ -38,9 +38,9 @@ func kafkaAdvice(code kafka.Error, principal string) string {
 	case kafka.ClusterAuthorizationFailed:
 		return allow("for the cluster (--cluster)", "IdempotentWrite")
 	case kafka.SASLAuthenticationFailed:
-		return "correct kafka.sasl.username and kafka.sasl.password (or password_file); compare a token's issuer, audience, " +
-			"scopes and times with what the listener expects, and with AWS the region and the right kafka-cluster:Connect; this " +
-			"is not about ACLs"
+		return "correct kafka.sasl.username and kafka.sasl.password (or password_file); compare a token's issuer, " +
+			"audience, scopes and times with what the listener expects, and with AWS the region and the right " +
+			"kafka-cluster:Connect; this is not about ACLs"
 	case kafka.UnsupportedSASLMechanism:
 		return "set kafka.sasl.mechanism to one of the brokers' sasl.enabled.mechanisms"
 	case kafka.IllegalSASLState, kafka.SecurityDisabled:

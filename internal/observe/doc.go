@@ -12,8 +12,8 @@
 //
 // The metrics; _total are counters, _seconds histograms in seconds:
 //
-//	rivulet_arrivals_total{version}                      records read and delivered as predictions or dead letters, by the
-//	                                                     version that answered
+//	rivulet_arrivals_total{version}                      records read and delivered as predictions or dead letters, by
+//	                                                     the version that answered
 //	rivulet_arrival_bytes_total                          bytes of their keys and values
 //	rivulet_predictions_total{class}                     predictions published
 //	rivulet_abstained_predictions_total                  predictions below the abstention threshold

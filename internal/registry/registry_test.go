@@ -163,8 +163,8 @@ func TestASchemaOfTooMuchText(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(read(t, r, register(t, server, "large-value", s), []byte{0})), "more than")
 }
 
-// An id that no address has is asked for missingTimes times, a pause apart, while its records wait. Then it is bad for a
-// minute, and of many bad ids not all are remembered.
+// An id that no address has is asked for missingTimes times, a pause apart, while its records wait. Then it is bad for
+// a minute, and of many bad ids not all are remembered.
 func TestUnknownIDs(t *testing.T) {
 	at := time.Unix(0, 0)
 	_, r, asked := fake(t, Options{Now: func() time.Time { return at }})

@@ -84,10 +84,12 @@ func (s *Server) readable(r *http.Request) *refusal {
 	}
 	declared := r.Header.Get("Content-Type")
 	if declared == "" { // a page of another site may send a body without a type, but none of JSON
-		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type is missing, want application/json")
+		return refused(http.StatusUnsupportedMediaType, reasonMediaType,
+			"content-type is missing, want application/json")
 	}
 	if codec, known := form.ForContentType(declared); !known || codec != (json.Codec{}) {
-		return refused(http.StatusUnsupportedMediaType, reasonMediaType, "content-type %.80q, want application/json", declared)
+		return refused(http.StatusUnsupportedMediaType, reasonMediaType,
+			"content-type %.80q, want application/json", declared)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@
 // handshake asks anew which authorities are trusted and which certificate the client has.
 //
 // A tls.Config cannot do that by itself. Its callbacks renew the client's own certificate, but the trusted authorities
-// are fixed with it, and a callback that verifies in their place does not learn the address of a server that is named by
-// an IP address.
+// are fixed with it, and a callback that verifies in their place does not learn the address of a server that is named
+// by an IP address.
 package tlsclient
 
 import (
@@ -66,7 +66,8 @@ func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 	return Secure(ctx, raw, addr, d.From)
 }
 
-// Transport returns a copy of http.DefaultTransport whose https connections are secured by a source; nil: as http's are.
+// Transport returns a copy of http.DefaultTransport whose https connections are secured by a source; nil: as http's
+// are.
 func Transport(from Source) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	if from != nil {

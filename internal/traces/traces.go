@@ -65,7 +65,8 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// addressOf returns the address that spans are sent to: OTLP's path behind the endpoint, unless it ends with it already.
+// addressOf returns the address that spans are sent to: OTLP's path behind the endpoint, unless it ends with it
+// already.
 func addressOf(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -161,7 +161,8 @@ func (m *Member) sync(ctx context.Context, coordinator int32, entered *kmsg.Join
 	return in, err
 }
 
-// assign shares out the partitions among all members. Static members are in the order of their instance ids, so that each gets the same partitions in every generation of the same members.
+// assign shares out the partitions among all members. Static members are in the order of their instance ids, so that
+// each gets the same partitions in every generation of the same members.
 func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
 	[]kmsg.SyncGroupRequestGroupAssignment, error) {
 	counts, err := m.brokers.Partitions(ctx, m.Topics)

@@ -9,8 +9,8 @@ import (
 )
 
 // Dialer opens connections that remember their broker's versions, so that they are asked for once. kafka-go keeps only
-// the versions of its own messages, and wraps connections in its buffer; only LocalAddr reaches the connection below, so
-// the memory is there.
+// the versions of its own messages, and wraps connections in its buffer; only LocalAddr reaches the connection below,
+// so the memory is there.
 type Dialer struct {
 	TLS tlsclient.Source // nil: plaintext
 }

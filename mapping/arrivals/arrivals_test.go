@@ -111,7 +111,8 @@ func known(t testing.TB, a *Rows, ids ...string) (n int) {
 	return n
 }
 
-// Each consumer finds what the others wrote, bit for bit, from Redis and then from memory. The last row of an id counts.
+// Each consumer finds what the others wrote, bit for bit, from Redis and then from memory. The last row of an id
+// counts.
 func TestRowsAreFoundByAll(t *testing.T) {
 	onRedis(t, func(t *testing.T, client redis.UniversalClient, prefix string) {
 		w := newWorld(t, client, prefix)

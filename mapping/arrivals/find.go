@@ -60,7 +60,8 @@ func (a *Rows) find(ctx context.Context, ids []string, rows []attach.Row, forgot
 	return forgotten, nil
 }
 
-// settle sets the rows at places of ids from stored values, "" for none, and caches them. It returns how many there are.
+// settle sets the rows at places of ids from stored values, "" for none, and caches them. It returns how many there
+// are.
 func (a *Rows) settle(ids []string, rows []attach.Row, places []int32, values []string, forgotten int64) int {
 	found := make([]rowcache.Row, 0, len(places))
 	for k, i := range places {
@@ -193,8 +194,8 @@ func (a *Rows) askStanding(ctx context.Context, pipe redis.Pipeliner) standing {
 	return standing{pipe.HMGet(ctx, a.table.Marker, mapping.MarkerField, ForgottenField), pipe.Time(ctx)}
 }
 
-// stands returns how many ids were forgotten, and takes Redis' time over. It returns [mapping.ErrVanished] if the marker
-// is missing or another one.
+// stands returns how many ids were forgotten, and takes Redis' time over. It returns [mapping.ErrVanished] if the
+// marker is missing or another one.
 func (a *Rows) stands(s standing) (forgotten int64, err error) {
 	fields, err := s.marker.Result()
 	if err == nil {

@@ -21,7 +21,8 @@ import (
 
 // Two consumers, each attaching to the other's arrivals, are killed with SIGKILL when the rows of a batch of arrivals
 // are written and its offsets are not committed: one, the other, both. No arrival that is committed is without its
-// row. Every arrival is answered, exactly once in transactions; a repeated answer may differ by what arrived in between.
+// row. Every arrival is answered, exactly once in transactions; a repeated answer may differ by what arrived in
+// between.
 func TestKillBetweenRowsAndCommit(t *testing.T) {
 	besideEachOther(t, realOrEmbedded(t), func(w *world, bundle *artifact.Bundle, delivery string) {
 		s := newGrowing(w, 2)

@@ -22,9 +22,9 @@ import (
 )
 
 // Edges come as records of their own, some of them after their arrival's wait. Two consumers are killed with SIGKILL,
-// one, the other and both, while arrivals wait. Under exactly_once each prediction of a run without kills is there once,
-// with the same bits, and so are the rows and the dead letters of late edges; each arrival is predicted with the edges
-// that came in time, as if its record had brought them.
+// one, the other and both, while arrivals wait. Under exactly_once each prediction of a run without kills is there
+// once, with the same bits, and so are the rows and the dead letters of late edges; each arrival is predicted with the
+// edges that came in time, as if its record had brought them.
 func TestKillWhileArrivalsWait(t *testing.T) {
 	besideEachOther(t, realOrEmbedded(t), func(w *world, bundle *artifact.Bundle, _ string) {
 		newLateEdges(w, bundle).killRounds()
