@@ -22,7 +22,7 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		`--preset is "huge", want one of`:                       "demo --preset huge",
 		`both --data x and --preset small`:                      "demo --data x --preset small",
 		`no data set: give --data DIR, tables`:                  "replay --out -",
-		`--record-format is "xml", want json, protobuf or avro`: "replay --preset small --record-format xml",
+		`--record-format is "xml", want json or protobuf`: "replay --preset small --record-format xml",
 		`--record-format is protobuf, and lines`:                "replay --preset small --record-format protobuf --out -",
 		`--rate is -2 and --limit 0`:                            "replay --preset small --rate -2",
 		`--batch is 0`:                                          "predict --artifact x --batch 0",

@@ -49,9 +49,7 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		"train --models dirsgc --out " + out + " --data " + dir:                         "model dirsgc",
 		"eval --missing-edges=0.5 --data " + dir:                                        "the study of missing edges",
 		"eval --calibrations lp --data " + dir:                                          "calibration lp",
-		"eval --calibrations le --data " + dir:                                          "calibration le",
 		"grow --data " + dir:                                                            "the study of growth",
-		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:    "importing weights",
 		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
 	} {
 		text, err := harness.Execute(root(), strings.Fields(line)...)

@@ -98,10 +98,8 @@ func refusedByPrograms(t *testing.T, task, dir string) {
 		"train --models gcn --out " + out + " --data " + dir:                                "model gcn",
 		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
 		"eval --calibrations lp --data " + dir:                                              "calibration lp",
-		"eval --calibrations le --data " + dir:                                              "calibration le",
 		"grow --data " + dir:                                                                "the study of growth",
 		"import --weights nowhere --model sgc --out " + out + " --data " + dir:              "importing weights",
-		"import --weights nowhere --model sgc --out " + out + " --artifact " + model:        "importing weights",
 		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
 		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task " + task + " " +
 			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
