@@ -16,27 +16,9 @@ func WriteRows[T any](w io.Writer, rows iter.Seq2[T, error]) error {
 	return write(w, rows, func(*T) int { return 0 })
 }
 
-// Writer writes rows of a struct, as [WriteRows] does, one at a time.
-type Writer[T any] struct{ out *parquet.GenericWriter[T] }
-
-// NewWriter returns a writer of one file.
-func NewWriter[T any](w io.Writer) *Writer[T] {
-	return &Writer[T]{parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd),
-		parquet.MaxRowsPerRowGroup(rowsOfGroup))}
-}
-
-// Write adds a row.
-func (w *Writer[T]) Write(row T) error {
-	_, err := w.out.Write([]T{row})
-	return err
-}
-
-// Close ends the file.
-func (w *Writer[T]) Close() error { return w.out.Close() }
-
 // write is WriteRows for rows with lists, whose lengths bound a row group, too.
 func write[T any](w io.Writer, rows iter.Seq2[T, error], length func(*T) int) error {
-	out := NewWriter[T](w).out
+	out := parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup))
 	values := 0
 	for row, err := range rows {
 		if err != nil {

@@ -237,3 +237,9 @@ func plainMul(x, w *graph.Dense) *graph.Dense {
 	}
 	return out
 }
+
+// ratios returns how many times as long a took as b, and how many times the CPU seconds, by the
+// medians of the rounds.
+func ratios(a, b *timing) (wall, cpu float64) {
+	return median(quotients(a.seconds[:], b.seconds[:])), median(quotients(a.cpu[:], b.cpu[:]))
+}

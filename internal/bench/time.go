@@ -100,12 +100,6 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// ratios returns how many times as long a took as b, and how many times the CPU seconds, by the
-// medians of the rounds.
-func ratios(a, b *timing) (wall, cpu float64) {
-	return median(quotients(a.seconds[:], b.seconds[:])), median(quotients(a.cpu[:], b.cpu[:]))
-}
-
 // quotients returns a[k]/b[k].
 func quotients(a, b []float64) []float64 {
 	out := make([]float64, len(a))
