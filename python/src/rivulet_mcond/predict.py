@@ -170,7 +170,7 @@ class Predictor:
     """An artifact's model with its calibration, as a consumer serves it: frozen attachment, node batches."""
 
     def __init__(self, artifact: Artifact, model: str | None = None, calibration: str = "auto") -> None:
-        """Choose a model of the artifact (None: its default) and a propagation: auto, none, lp, ep or le.
+        """Choose a model of the artifact (None: its default) and a propagation: auto, none, lp or ep.
 
         Raises ArtifactError if the artifact does not have them, or not for frozen attachment.
         """
