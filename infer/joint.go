@@ -206,14 +206,12 @@ func coefficients(dst []float32, cols []int32, vals, in []float32) []float32 {
 
 // scratch is the memory in which one goroutine computes rows.
 type scratch struct {
-	room []float32
-	row  []float32
-	coef []float32
-	// behind is the row behind a layer that reads no neighbours.
-	behind []float32
-	nz     *graph.NonZeros
-	block  graph.Dense // rows that are computed together, in room or in a result; row is one of them
-	edges  graph.Dense // a view of their edges
+	room  []float32
+	row   []float32
+	coef  []float32
+	nz    *graph.NonZeros
+	block graph.Dense // rows that are computed together, in room or in a result; row is one of them
+	edges graph.Dense // a view of their edges
 }
 
 // scratches are used again by passes over a joined batch.
