@@ -140,7 +140,7 @@ manifests: ## deploy/kubernetes from the chart in deploy/chart
 
 python: ## the Python package against rivulet predict on the graphs of DATA, its notebook, PyTorch and MLflow, in a venv of its own
 	python3 -m venv out/venv
-	out/venv/bin/pip install -q './python[kafka,mlflow,pandas,pyg,report,serve,test]' nbmake ipykernel
+	out/venv/bin/pip install -q './python[kafka,mlflow,pandas,pyg,report,test]' nbmake ipykernel
 	$(GO) build -o out/venv/programs/ ./cmd/...
 	RIVULET_DATA=$(abspath $(DATA)) RIVULET_TEST_COMPARE=1 RIVULET_TEST_BIN=$(CURDIR)/out/venv/programs \
 	  out/venv/bin/python -m pytest -q python/tests

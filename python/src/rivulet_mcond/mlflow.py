@@ -2,7 +2,9 @@
 
     log_artifact("out/artifact", registered_model_name="papers")
     mlflow.pyfunc.load_model("models:/papers/1").predict(frame)
-    publish("models:/papers/1", "--activate=false")  # also: python -m rivulet_mcond.mlflow publish models:/papers/1
+    publish("models:/papers/1", "--activate=false")
+
+The last line as a command: `python -m rivulet_mcond.mlflow publish models:/papers/1 --activate=false`.
 
 `train("papers", "--data", "DIR")` trains with `trainer train` before it logs.
 
