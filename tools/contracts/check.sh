@@ -34,7 +34,7 @@ found() {
     exit 1
   fi
 }
-found breaking 'string model = 25;' ''
+found breaking 'uint32 arrival_neighbours = 20;' ''
 found breaking 'float probability = 4;' 'double probability = 4;'
 found breaking 'string class_name = 3;' 'string class_name = 30;'
 found lint 'string class_name = 3;' 'string className = 3;'
