@@ -127,29 +127,25 @@ func (c *Client) TopicSettings(ctx context.Context, topics, names []string) (map
 	return found, nil
 }
 
-// MayJoin asks a group's coordinator whether this client may join, without joining. nil: it may, or the broker does
-// not tell.
+// MayJoin asks a group's coordinator whether this client may join, without joining: it sends a heartbeat of a member
+// that does not exist. The coordinator looks at the rights first, and then refuses that.
 func (c *Client) MayJoin(ctx context.Context, group string) error {
 	return coordinated(ctx, func() error {
 		at, err := c.coordinator(ctx, group)
 		if err != nil {
 			return err
 		}
-		req := kmsg.NewPtrDescribeGroupsRequest()
-		req.Groups, req.IncludeAuthorizedOperations = []string{group}, true
-		m, err := ask[*kmsg.DescribeGroupsResponse](ctx, c, req, 0, req.MaxVersion(), wire.Broker(at))
+		req := kmsg.NewPtrHeartbeatRequest()
+		req.Group, req.Generation, req.MemberID = group, -1, "nobody"
+		m, err := ask[*kmsg.HeartbeatResponse](ctx, c, req, 0, req.MaxVersion(), wire.Broker(at))
 		if err != nil || m == nil {
 			return err
 		}
-		for _, g := range m.Groups {
-			if err := wire.Failure(g.ErrorCode); err != nil && g.ErrorCode != int16(kafkago.GroupIdNotFound) {
-				return err
-			}
-			if allowed := Operations(g.AuthorizedOperations); allowed > 0 && allowed&MayRead == 0 {
-				return kafkago.GroupAuthorizationFailed
-			}
+		switch kafkago.Error(m.ErrorCode) {
+		case kafkago.UnknownMemberId, kafkago.GroupIdNotFound, kafkago.IllegalGeneration, kafkago.RebalanceInProgress:
+			return nil
 		}
-		return nil
+		return wire.Failure(m.ErrorCode)
 	})
 }
 

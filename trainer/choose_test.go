@@ -63,7 +63,7 @@ func filesOf(t *testing.T, b *artifact.Bundle) map[string][]byte {
 }
 
 func TestCandidates(t *testing.T) {
-	if got := (&Options{Method: MethodSolved}).Candidates(); got[0] != "sgc" || len(got) != 12 {
+	if got := (&Options{Method: MethodSolved}).Candidates(); got[0] != "sgc" || len(got) != 10 {
 		t.Errorf("candidates %q", got)
 	}
 	vng := Options{Method: "vng", More: []Method{{Name: "vng", Models: []string{modelSGC}}}}

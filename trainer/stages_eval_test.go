@@ -35,7 +35,7 @@ func TestEvaluateStaged(t *testing.T) {
 	if !b.Manifest.HasOwn() {
 		t.Error("no expert of own features is measured")
 	}
-	if n := len(modes) * (1 + 4 + 1); len(got) != n { // on T without propagation, on S with all, on S without expert
+	if n := len(modes) * (1 + 3 + 1); len(got) != n { // on T without propagation, on S with all, on S without expert
 		t.Errorf("%d results, want %d", len(got), n)
 	}
 }

@@ -147,32 +147,32 @@ func TestCheckOnARealBroker(t *testing.T) {
 		settings string
 		want     []string // each in a line of its own
 	}{
-		{harness.Plaintext, "", []string{"ok kafka broker", "ok kafka topic arrivals", "ok kafka topic predictions",
+		{harness.Plaintext, "", []string{"ok kafka 127.0.0.1 1 of 1 brokers answer, plaintext", "ok kafka topic arrivals", "ok kafka topic predictions",
 			"ok kafka topic letters", "ok kafka group", "ok artifact"}},
-		{harness.SASLPlaintext, login("plain", "other"), []string{"FAILED kafka broker wrong password or unknown user"}},
+		{harness.SASLPlaintext, login("plain", "other"), []string{"FAILED kafka 127.0.0.1 correct kafka.sasl.username and kafka.sasl.password"}},
 		{harness.SASLPlaintext, login("scram-sha-256", "other"),
-			[]string{"FAILED kafka broker wrong password or unknown user"}},
+			[]string{"FAILED kafka 127.0.0.1 correct kafka.sasl.username and kafka.sasl.password"}},
 		{harness.SASLSSL, k.tls() + login("scram-sha-512", "other"),
-			[]string{"FAILED kafka broker wrong password or unknown user"}},
+			[]string{"FAILED kafka 127.0.0.1 correct kafka.sasl.username and kafka.sasl.password"}},
 		{harness.SASLSSL, k.tls() + login("scram-sha-512", "rivulet-word"),
-			[]string{"ok kafka broker TLS 1.3", "FAILED kafka topic arrivals missing ACL: it may not be read by User:rivulet",
+			[]string{"ok kafka 127.0.0.1 TLS", "FAILED kafka topic arrivals missing ACL: it may not be read by User:rivulet",
 				"ok kafka topic predictions may be written to",
 				"FAILED kafka topic letters missing ACL: User:rivulet may not see it", "FAILED kafka group missing ACL",
 				"ok artifact"}},
 		{harness.Plaintext, "delivery: exactly_once", []string{"ok kafka group", "ok kafka transactional id may be used"}},
 		{harness.SASLSSL, k.tls() + login("plain", "rivulet-word") + "delivery: exactly_once",
 			[]string{"FAILED kafka transactional id missing ACL: User:rivulet may not use it"}},
-		{harness.SASLPlaintext, "", []string{"FAILED kafka broker of a client that has not logged in"}},
-		{harness.Plaintext, login("plain", "rivulet-word"), []string{"FAILED kafka broker nobody logs in on this port"}},
-		{harness.Plaintext, k.tls(), []string{"FAILED kafka broker it speaks plaintext on this port"}},
-		{harness.SASLSSL, login("plain", "rivulet-word"), []string{"FAILED kafka broker it speaks TLS on this port"}},
+		{harness.SASLPlaintext, "", []string{"FAILED kafka 127.0.0.1 or it wants a login: kafka.sasl.mechanism"}},
+		{harness.Plaintext, login("plain", "rivulet-word"), []string{"FAILED kafka 127.0.0.1 set kafka.sasl.mechanism to none"}},
+		{harness.Plaintext, k.tls(), []string{"FAILED kafka 127.0.0.1 whether it speaks TLS: kafka.tls.enabled is true"}},
+		{harness.SASLSSL, login("plain", "rivulet-word"), []string{"FAILED kafka 127.0.0.1 whether it speaks TLS: kafka.tls.enabled is false"}},
 		{harness.SASLSSL, foreign + login("plain", "rivulet-word"),
-			[]string{"FAILED kafka broker which is not trusted here"}},
+			[]string{"FAILED kafka 127.0.0.1 set kafka.tls.ca_file to the certificate of the authority"}},
 		{harness.SASLSSL, name + login("plain", "rivulet-word"),
-			[]string{"FAILED kafka broker its certificate is for localhost, 127.0.0.1 and not for kafka.example"}},
-		{harness.SSL, k.tls(), []string{"FAILED kafka broker it wants a client certificate"}},
-		{harness.SSL, k.clientTLS("other-ca"), []string{"FAILED kafka broker it refuses this client's certificate"}},
-		{harness.SASLSSL + 10, "", []string{"FAILED kafka broker unreachable: the connection is refused"}},
+			[]string{"FAILED kafka 127.0.0.1 certificate is valid for localhost, not kafka.example"}},
+		{harness.SSL, k.tls(), []string{"FAILED kafka 127.0.0.1 set kafka.tls.cert_file and kafka.tls.key_file"}},
+		{harness.SSL, k.clientTLS("other-ca"), []string{"FAILED kafka 127.0.0.1 that an authority of its trust store has signed"}},
+		{harness.SASLSSL + 10, "", []string{"FAILED kafka 127.0.0.1 connection refused -> start it"}},
 	} {
 		file := fmt.Sprintf("check-%d.yaml", i)
 		k.write(file, k.config(k.Path("artifact-1"), c.listener, c.settings))
@@ -199,7 +199,7 @@ func TestCheckOnARealBroker(t *testing.T) {
 func holds(line, want string) bool {
 	words := strings.Fields(want)
 	state, rest := words[0], strings.TrimPrefix(want, words[0]+" ")
-	for _, subject := range []string{"kafka broker", "kafka topic arrivals", "kafka topic predictions",
+	for _, subject := range []string{"kafka 127.0.0.1", "kafka topic arrivals", "kafka topic predictions",
 		"kafka topic letters", "kafka group", "kafka transactional id", "artifact"} {
 		if text, ok := strings.CutPrefix(rest, subject); ok {
 			return strings.HasPrefix(line, state+" ") && strings.Contains(line, subject) &&
