@@ -80,7 +80,8 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 	return join.Result(), labels.Forgotten, nil
 }
 
-// readTopic gives the records of a topic with a value, from a time on, to take.
+// readTopic gives the records of a topic with a value, from a time on, to take. Records that it cannot read are left
+// out, with one line of the log; if there are no others, the first one is the error.
 func readTopic(ctx context.Context, brokers config.Brokers, topic string, from time.Time, wait retry.Patience,
 	take func(*kafka.Record) error) (err error) {
 	r, end, err := openReader(brokers, kafka.ReaderOptions{Topic: topic}, wait)
@@ -94,15 +95,30 @@ func readTopic(ctx context.Context, brokers config.Brokers, topic string, from t
 			return err
 		}
 	}
+	taken, unread, first := 0, 0, error(nil)
 	_, err = r.ToEnd(ctx, begin, func(rec kafka.Record) error {
 		if rec.Value == nil { // a tombstone
 			return nil
 		}
-		if err := take(&rec); err != nil {
-			return fmt.Errorf("%s, partition %d, offset %d: %w", topic, rec.Position.Partition, rec.Position.Offset, err)
+		err := take(&rec)
+		switch {
+		case err == nil:
+			taken++
+			return nil
+		case ctx.Err() != nil:
+			return err
+		}
+		if unread++; first == nil {
+			first = fmt.Errorf("%s, partition %d, offset %d: %w", topic, rec.Position.Partition, rec.Position.Offset, err)
 		}
 		return nil
 	})
+	if err == nil && unread > 0 {
+		if taken == 0 {
+			return fmt.Errorf("none of %d records can be read: %w", unread, first)
+		}
+		wait.Logger.Warn("records that cannot be read are left out", "topic", topic, "records", unread, "first", first)
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = adviseKafka(err, brokers)
 	}

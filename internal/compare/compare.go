@@ -136,20 +136,19 @@ func (s *side) isAheadOf(other *side) bool {
 // wait remembers a prediction, and forgets the oldest ones beyond the bound.
 func (s *side) wait(at event.Source, a answer, most int) {
 	s.waiting[at] = a
-	if s.order = append(s.order, at); len(s.order) < 2*most {
-		for len(s.waiting) > most {
-			delete(s.waiting, s.order[0])
-			s.order = s.order[1:]
+	if s.order = append(s.order, at); len(s.order) >= 2*most { // most of them have met their counterpart
+		left := make([]event.Source, 0, len(s.waiting))
+		for _, at := range s.order {
+			if _, waits := s.waiting[at]; waits {
+				left = append(left, at)
+			}
 		}
-		return
+		s.order = left
 	}
-	left := make([]event.Source, 0, len(s.waiting))
-	for _, at := range s.order {
-		if _, waits := s.waiting[at]; waits {
-			left = append(left, at)
-		}
+	for len(s.waiting) > most {
+		delete(s.waiting, s.order[0])
+		s.order = s.order[1:]
 	}
-	s.order = left
 }
 
 // name returns the one text of a name.

@@ -119,3 +119,19 @@ func TestLabelsAreBounded(t *testing.T) {
 		t.Errorf("%d pairs have a label and %d labels are forgotten, want 2 and 1", r.Labels, l.Forgotten)
 	}
 }
+
+// Places of predictions that have met their counterpart do not count: at the least memory the oldest ones still go.
+func TestTheLeastMemoryIsBounded(t *testing.T) {
+	const most = 2
+	s := &side{waiting: map[event.Source]answer{}}
+	for i := range int64(100) {
+		at := event.Source{Topic: "arrivals", Offset: i}
+		s.wait(at, answer{}, most)
+		if i == 0 { // it met its counterpart
+			delete(s.waiting, at)
+		}
+		if len(s.waiting) > most || len(s.order) >= 2*most {
+			t.Fatalf("%d predictions and %d places in memory after %d, want up to %d", len(s.waiting), len(s.order), i+1, most)
+		}
+	}
+}
