@@ -25,10 +25,16 @@ var created = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // small generates a graph that trains in a fraction of a second.
 func small(t testing.TB, kind string) *dataset.Dataset {
 	t.Helper()
-	g := generate.Generator{Name: "tiny", Nodes: 600, Edges: 2400, Classes: 3, Communities: 9, CommunityShare: .4,
+	return enlarged(t, kind, 1)
+}
+
+// enlarged is a small graph with so many times the nodes and edges.
+func enlarged(t testing.TB, kind string, times int) *dataset.Dataset {
+	t.Helper()
+	g := generate.Generator{Name: "tiny", Nodes: 600 * times, Edges: 2400 * times, Classes: 3, Communities: 9, CommunityShare: .4,
 		ClassShare:     .2,
-		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .1, ClassTopic: .1, Train: 300, Validation: 150,
-		Test: 150}
+		DegreeExponent: 2.6, Kind: kind, Features: 40, CommunityTopic: .1, ClassTopic: .1, Train: 300 * times,
+		Validation: 150 * times, Test: 150 * times}
 	if kind == generate.BagOfWords {
 		g.Words = 12
 	}

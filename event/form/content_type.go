@@ -36,7 +36,7 @@ func Lookup(name string) (event.Codec, bool) {
 }
 
 // Payload returns the codec of Rivulet's own schema in a form of the Confluent wire format ([ConfluentContentType]):
-// those of Lookup, and "avro", whose records cannot be read without their schema.
+// the codecs of Lookup, and Avro's, whose records cannot be read without their schema.
 func Payload(name string) (event.Codec, bool) {
 	if name == "avro" {
 		return avro.Codec{}, true

@@ -67,7 +67,8 @@ type Result struct {
 	Versions    [2]map[string]int // predictions by the version that made them
 	Predictions [2]int
 	Alone       [2]int // predictions without a counterpart
-	Pairs, Same int    // pairs of predictions, and those of one class
+	Pairs       int    // records that both topics answer
+	Same        int    // pairs whose two predictions have the same class
 	Confidence  [2]float64
 	Labels      int    // pairs whose label is known
 	Right       [2]int // of these

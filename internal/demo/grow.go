@@ -40,7 +40,7 @@ type GrowReport struct {
 	Seed         uint64   `json:"seed"`
 }
 
-// Window is a part of the stream. Unknown neighbours are those of all its arrivals, accuracies are of its test nodes.
+// Window is a part of the stream. Unknown neighbours are counted over all its arrivals, accuracies over its test nodes.
 type Window struct {
 	From     int `json:"from"` // its first arrival, counted from 0
 	Arrivals int `json:"arrivals"`

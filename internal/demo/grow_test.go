@@ -85,7 +85,7 @@ func TestPlan(t *testing.T) {
 }
 
 // Every arrival is predicted once; with rows of arrivals fewer neighbours are unknown than without; and the figures
-// without them are those of the artifact offline.
+// without them equal the figures of the artifact offline.
 func TestGrow(t *testing.T) {
 	d, o := tiny(t), options(config.ModeNode)
 	o.Rate, o.Batch, o.Train.Seed = 2000, 16, 3 // arrivals share micro-batches, many of them

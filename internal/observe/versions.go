@@ -42,7 +42,7 @@ func (b *byVersion) count(version string, records int, letters []event.DeadLette
 	}
 }
 
-// begin makes the counters of a version, and removes those of the oldest one if there are too many.
+// begin makes the counters of a version. If there are too many versions, it removes the counters of the oldest.
 func (b *byVersion) begin(version string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
