@@ -14,8 +14,8 @@ type Forgetter interface {
 	Forget(ctx context.Context, ids []string) (known int, err error)
 }
 
-// store removes the rows of the ids that the batch forgets, and writes its arrivals' rows. It is called when the batch's
-// turn to be published has come, so that of each id the last published record of its partition decides.
+// store removes the rows of the ids that the batch forgets, and writes its arrivals' rows. It is called when the
+// batch's turn to be published has come, so that of each id the last published record of its partition decides.
 func (p *Pipeline) store(ctx context.Context, version Version, b *batch, stats *BatchStats) error {
 	if err := p.forgetIDs(ctx, b, stats); err != nil {
 		return err
