@@ -60,8 +60,8 @@ func usersColumns() []schema.Column {
 		{
 			Name:    "plan",
 			Type:    schema.Text,
-			Missing: []bool{false, true, false, false},
-			Texts:   []string{"gold", "", "NA", "gold"},
+			Missing: []bool{false, true, true, false},
+			Texts:   []string{"gold", "", "", "gold"},
 		},
 		{
 			Name:    "active",
@@ -92,7 +92,7 @@ func TestNamedColumns(t *testing.T) {
 	if d.Name != "users" || d.X.Dense != nil || d.X.Sparse != nil || d.Adj.NNZ() != 4 {
 		t.Errorf("%+v", d)
 	}
-	want := "Features by name: plan (text, 1 missing), active (bool, 1 missing), joined (time, UTC where no zone is " +
+	want := "Features by name: plan (text, 2 missing), active (bool, 1 missing), joined (time, UTC where no zone is " +
 		"given, 1 missing), age (number, 1 missing), v (list of 2, 1 missing)."
 	expect.Same(t, []string{want}, d.Notes, "notes")
 }

@@ -86,7 +86,7 @@ func ListLike(text string) bool {
 		func(r rune) bool { return betweenNumbers(r) || strings.ContainsRune(`[](){}<>'"`, r) })
 	numbers := 0
 	for _, field := range fields {
-		if _, err := Number(field, false); err == nil || MissingWords[field] {
+		if _, err := Number(field, false); err == nil || Missing(field) {
 			numbers++
 		}
 	}
@@ -94,7 +94,7 @@ func ListLike(text string) bool {
 		return false
 	}
 	_, err := Number(fields[0], false)
-	first := err == nil || MissingWords[fields[0]]
+	first := err == nil || Missing(fields[0])
 	return numbers == len(fields) ||
 		first && 2*numbers > len(fields) && (bare != text || closing.MatchString(text) || strings.Contains(text, "..."))
 }

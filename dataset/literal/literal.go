@@ -11,15 +11,31 @@ import (
 	"time"
 )
 
-// MissingWords stand for a missing value in columns of numbers, bools, times and lists. pandas writes and reads
-// them.
-var MissingWords = map[string]bool{
-	"": true, "nan": true, "NaN": true, "NA": true, "N/A": true, "n/a": true, "#N/A": true, "null": true, "NULL": true,
-	"None": true, "<NA>": true, "NaT": true, "-nan": true, "-NaN": true,
+// marks are the texts by which programs say that a value is missing, in small letters: pandas, SQL's COPY (\N), R and
+// people. True are those that a person may have meant as a value, too.
+var marks = map[string]bool{
+	"": false, "nan": false, "-nan": false, "nat": false, "<na>": false, "#n/a": false, "null": false, "(null)": false,
+	`\n`: false, "na": true, "n/a": true, "none": true, "nil": true, "unknown": true, "missing": true, "?": true,
+	"-": true, "--": true,
 }
 
-// MissingTexts stand for a missing value in columns of text. NA and None may be names there.
-var MissingTexts = map[string]bool{"": true, "nan": true, "NaN": true, "<NA>": true, "NaT": true}
+// Missing reports whether a text stands for a missing value, in a label as in a feature of any type.
+func Missing(text string) bool {
+	_, is := marks[lower(text)]
+	return is
+}
+
+// MaybeMissing reports whether a text that [Missing] takes for a missing value may be a value: the class none beside
+// fraud, or - beside +.
+func MaybeMissing(text string) bool { return marks[lower(text)] }
+
+// lower returns a text in small letters, unless it is longer than any mark.
+func lower(text string) string {
+	if text = strings.TrimSpace(text); len(text) > len("unknown") {
+		return text
+	}
+	return strings.ToLower(text)
+}
 
 // Number returns a finite number within the range of float32. With commas the decimal point is a comma: 1,5.
 func Number(text string, commas bool) (float64, error) {

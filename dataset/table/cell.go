@@ -10,7 +10,6 @@ import (
 
 	"rivulet/dataset/literal"
 	"rivulet/dataset/numpy"
-	"rivulet/schema"
 )
 
 // CellKind says how a file gives a value.
@@ -41,20 +40,15 @@ type Cell struct {
 	List     []float64
 }
 
-// missing reports whether the cell has no value, as one of a column of this type.
-func (c *Cell) missing(t schema.ValueType) bool {
+// missing reports whether the cell has no value.
+func (c *Cell) missing() bool {
 	switch c.Kind {
 	case Null:
 		return true
 	case Float:
 		return math.IsNaN(c.Float)
-	case Text:
-		return c.Text == ""
-	case Raw:
-		if t == schema.Text {
-			return literal.MissingTexts[strings.TrimSpace(c.Text)]
-		}
-		return literal.MissingWords[strings.TrimSpace(c.Text)]
+	case Raw, Text:
+		return literal.Missing(c.Text)
 	}
 	return false
 }

@@ -8,8 +8,6 @@ import (
 	"rivulet/schema"
 )
 
-const boolean = schema.Bool
-
 // Column collects the values of a feature with a name.
 type Column struct {
 	schema.Column
@@ -31,7 +29,7 @@ func (c *Column) add(cell *Cell, at Place) (err error) {
 			c.spans = make([]numpy.Span, 1)
 		}
 	}
-	missing := cell.missing(c.Type)
+	missing := cell.missing()
 	if missing && c.Missing == nil {
 		c.Missing = make([]bool, c.rows)
 	}

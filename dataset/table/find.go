@@ -316,7 +316,7 @@ func (f *Found) commas(columns []*survey) {
 
 // describe returns a line for people; used is empty for a feature.
 func (f *Found) describe(c *survey, used string) string {
-	what, missing := "", max(c.nulls, c.words)
+	what, missing := "", c.nulls
 	switch kind, err := c.columnType(); {
 	case slices.Contains(f.Settings.Drop, c.name):
 		what = "dropped"
@@ -334,7 +334,7 @@ func (f *Found) describe(c *survey, used string) string {
 		what = kind.String()
 		switch kind {
 		case schema.Text:
-			what, missing = "text", c.nulls
+			what = "text"
 		case schema.Vector:
 			what = "list"
 		}
@@ -413,7 +413,7 @@ func (f *Found) guessTypes(names []string, columns []*survey, weights bool) {
 	}
 	for i, c := range columns {
 		n := len(c.distinct)
-		if t.EdgeType != "" || n < 2 || n > most || c.nulls+c.words+c.fractions > 0 || !matchAny(names[i], usualTypes) ||
+		if t.EdgeType != "" || n < 2 || n > most || c.nulls+c.fractions > 0 || !matchAny(names[i], usualTypes) ||
 			slices.Contains([]string{t.Source, t.Target, t.Weight}, names[i]) {
 			continue
 		}

@@ -141,7 +141,7 @@ func (r *NodeReader) masked(cells []Cell) (string, error) {
 	role := ""
 	for k, i := range r.plan.split {
 		is, err := false, error(nil)
-		if !cells[k].missing(boolean) {
+		if !cells[k].missing() {
 			is, err = cells[k].bool()
 		}
 		switch {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rivulet/dataset/numpy"
+	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
@@ -69,6 +70,9 @@ func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*
 	err := nodes.Each(t.survey)
 	if err == nil && t.Rows == 0 {
 		err = fmt.Errorf("%s: there are no nodes", nodes.Files[len(nodes.Files)-1])
+	}
+	if err == nil && (s.Task == "" || s.Task == target.Classes.String()) {
+		t.columns[t.plan.label].classes()
 	}
 	if err == nil && !positional {
 		err = t.nameFeatures()
@@ -165,7 +169,7 @@ func (s *Stream) Classes() (column string, labelled int, classes []string) {
 		classes = append(classes, name)
 	}
 	slices.Sort(classes)
-	return c.name, c.rows - max(c.nulls, c.words), classes
+	return c.name, c.rows - c.nulls, classes
 }
 
 // HasSplit reports whether the nodes have roles.
@@ -357,6 +361,9 @@ func (s *Stream) Notes() (notes []string) {
 	}
 	if s.positional && used != nil {
 		note("Features by position: %s.", strings.Join(Most(used), ", "))
+	}
+	if said := s.columns[s.plan.label].absent(); said != "" {
+		note("Labels: %s.", said)
 	}
 	if s.plan.guess != "" {
 		note("%s", s.plan.guess)

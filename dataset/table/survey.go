@@ -3,8 +3,10 @@ package table
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,8 +35,9 @@ var formNames = [forms]string{"a number", "a number with a decimal comma", "true
 type survey struct {
 	name        string
 	rows        int
-	nulls       int // missing values, whatever the type
-	words       int // raw text that is missing unless the column is text
+	nulls       int            // missing values
+	words       map[string]int // the texts among them
+	verbatim    bool           // these texts are values
 	kinds       [Names + 1]int
 	forms       [forms]int
 	first       [forms]sighting // the first value of each form
@@ -66,8 +69,8 @@ func (s *survey) see(c *Cell, at Place, commas bool) {
 		s.nulls++
 		return
 	case Text:
-		if c.Text == "" {
-			s.nulls++
+		if literal.Missing(c.Text) {
+			s.missing(c.Text)
 			return
 		}
 		s.count(c.Text)
@@ -91,6 +94,53 @@ func (s *survey) keepSample(text string) {
 	if len(s.sample) < 3 {
 		s.sample = append(s.sample, strings.Clone(text))
 	}
+}
+
+// missing counts a text that stands for a missing value.
+func (s *survey) missing(text string) {
+	s.nulls++
+	if text = strings.TrimSpace(text); text != "" {
+		if s.words == nil {
+			s.words = map[string]int{}
+		}
+		s.words[strings.Clone(text)]++
+	}
+}
+
+// classes takes the column for one of classes. Texts such as none are classes where one class would be left without
+// them, as of fraud and none.
+func (s *survey) classes() {
+	if len(s.distinct) != 1 || s.verbatim {
+		return
+	}
+	for text, n := range s.words {
+		if !literal.MaybeMissing(text) {
+			continue
+		}
+		s.verbatim = true
+		s.distinct[text] = n
+		s.nulls -= n
+		if s.kinds[Text] > 0 {
+			s.kinds[Text] += n
+			continue
+		}
+		s.kinds[Raw] += n
+		s.forms[asText] += n
+	}
+}
+
+// absent says which texts of a column of labels are read as none; empty: there are none but empty cells.
+func (s *survey) absent() string {
+	var said []string
+	for _, text := range slices.Sorted(maps.Keys(s.words)) {
+		if !s.verbatim || !literal.MaybeMissing(text) {
+			said = append(said, fmt.Sprintf("%q (%d nodes)", text, s.words[text]))
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return strings.Join(said, ", ") + " is read as no label"
 }
 
 func (s *survey) count(text string) {
@@ -121,11 +171,8 @@ func (s *survey) float(v float64, at Place) {
 }
 
 func (s *survey) raw(text string, at Place, commas bool) {
-	if literal.MissingWords[text] {
-		s.words++
-		if literal.MissingTexts[text] {
-			s.nulls++
-		}
+	if literal.Missing(text) {
+		s.missing(text)
 		return
 	}
 	s.kinds[Raw]++
@@ -306,12 +353,20 @@ func (s *survey) numeric() bool {
 // they may be missing.
 func (s *survey) names(optional bool) func(*Cell) (string, error) {
 	switch {
+	case s.verbatim:
+		return func(c *Cell) (string, error) {
+			if c.missing() && !literal.MaybeMissing(c.Text) {
+				return "", nil
+			}
+			text, err := c.text()
+			return strings.TrimSpace(text), err
+		}
 	case s.integersAsFloats():
 		return integer
 	case s.kinds[Raw] > 0 && s.forms[asBool] == s.kinds[Raw]:
 		return func(c *Cell) (string, error) {
 			text := strings.TrimSpace(c.Text)
-			if literal.MissingWords[text] {
+			if literal.Missing(text) {
 				return "", nil
 			}
 			return strings.ToLower(text), nil
@@ -322,7 +377,7 @@ func (s *survey) names(optional bool) func(*Cell) (string, error) {
 
 // asWritten returns a name as it is written; optional says that it may be missing.
 func asWritten(c *Cell, optional bool) (string, error) {
-	if (optional || c.Kind == Null) && c.missing(schema.Text) {
+	if (optional || c.Kind == Null) && c.missing() {
 		return "", nil
 	}
 	return c.text()
@@ -340,7 +395,7 @@ func integer(c *Cell) (string, error) {
 	if strings.Trim(text, "+-0123456789") == "" {
 		return c.text()
 	}
-	if literal.MissingWords[text] {
+	if literal.Missing(text) {
 		return "", nil
 	}
 	if lost := shortenedInteger.FindStringSubmatch(text); lost != nil && len(lost[1]) < 10 {
