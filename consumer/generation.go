@@ -28,10 +28,18 @@ var (
 // reads uncommitted records again.
 func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	reading, stop := context.WithCancelCause(ctx)
+	var readers, lanes sync.WaitGroup
+	defer readers.Wait()
 	defer stop(nil)
 	defer context.AfterFunc(g.Rebalance(), func() { stop(errEnded) })() //nolint:contextcheck // the generation's own
 	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
+
+	readers.Go(func() { // from now on: an assignment of what is not there must not be waited for
+		if g.Changed(reading) {
+			stop(errGrown)
+		}
+	})
 
 	// Earlier owners are kept out before the offsets are read: until then these may change.
 	if c.opts.Fencer != nil {
@@ -46,7 +54,6 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	c.begun(g, cursors)
 
 	// Readers fill the queue; lanes take batches from it, in turn, and deliver them in that order.
-	var readers, lanes sync.WaitGroup
 	queue := make(chan chunk)
 	for _, cursor := range cursors {
 		readers.Go(func() {
@@ -55,11 +62,6 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 			}
 		})
 	}
-	readers.Go(func() {
-		if g.Changed(reading) {
-			stop(errGrown)
-		}
-	})
 	line, failures := c.newLine(g.Member(), queue), make(chan error, len(c.lanes))
 	for _, l := range c.lanes {
 		lanes.Go(func() {

@@ -20,12 +20,18 @@ import (
 // remake deletes the topic of arrivals and makes it anew, with arrivals in it, before anybody reads it again.
 func (s *stack) remake(arrivals int) {
 	s.t.Helper()
+	s.remakeWith(1, arrivals)
+}
+
+// remakeWith is remake with as many partitions as one wants.
+func (s *stack) remakeWith(partitions, arrivals int) {
+	s.t.Helper()
 	defer s.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: arrivalsTopic,
 		Err: kerr.NotLeaderForPartition, Count: -1}).Remove()
 	if err := s.kafka.Cluster.DeleteTopic(arrivalsTopic); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, 1, nil); err != nil {
+	if err := s.kafka.Cluster.CreateTopic(arrivalsTopic, int32(partitions), nil); err != nil {
 		s.t.Fatal(err)
 	}
 	s.send(arrivals)

@@ -11,7 +11,8 @@ import (
 
 // balancer shares out the partitions of a topic among the members of a group in consecutive ranges, as kafka-go's
 // RangeGroupBalancer does. That one knows only the partitions that the leader's broker knows. Here each member says in
-// its user data how many it has seen, and the most that any member has seen is shared out.
+// its user data how many it has seen of which topic, and the most that any member has seen is shared out. What a member
+// saw of a topic that was deleted since does not count: the topic that was made anew may have fewer.
 type balancer struct {
 	mu   sync.Mutex
 	view memberView
@@ -24,6 +25,8 @@ type balancer struct {
 type memberView struct {
 	// Partitions is how many partitions each topic has.
 	Partitions map[string]int `json:"partitions"`
+	// IDs are the topics' ids, without those that are not known.
+	IDs map[string]topicID `json:"ids,omitempty"`
 	// Asked counts how often the member has asked for partitions that an assignment lacks. Where the user data is as
 	// before, a group's coordinator gives a member that joins again its old assignment.
 	Asked int `json:"asked"`
@@ -45,7 +48,10 @@ func (b *balancer) UserData() ([]byte, error) {
 }
 
 // AssignGroups shares out the partitions of all topics. The leader's broker has named the partitions in known.
-func (*balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
+func (b *balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
+	b.mu.Lock()
+	own := b.view.IDs
+	b.mu.Unlock()
 	counts := make(map[string]int)
 	for _, p := range known {
 		counts[p.Topic] = max(counts[p.Topic], p.ID+1)
@@ -56,7 +62,9 @@ func (*balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Par
 			continue
 		}
 		for topic, n := range seen.Partitions {
-			if n <= mostPartitions {
+			theirs, said := seen.IDs[topic]
+			ours, known := own[topic]
+			if deleted := said && known && theirs != ours; n <= mostPartitions && !deleted {
 				counts[topic] = max(counts[topic], n)
 			}
 		}
@@ -70,21 +78,24 @@ func (*balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Par
 	return kafkago.RangeGroupBalancer{}.AssignGroups(members, all)
 }
 
-// saw takes note of how many partitions the topics have. It reports whether that differs from before, and whether a
-// topic had more.
-func (b *balancer) saw(counts map[string]int) (others, fewer bool) {
+// saw takes note of the topics. It reports whether they have other partitions than before.
+func (b *balancer) saw(topics map[string]topicView) (others bool) {
+	counts, ids := make(map[string]int, len(topics)), make(map[string]topicID, len(topics))
+	for topic, v := range topics {
+		if counts[topic] = v.partitions; v.id != (topicID{}) {
+			ids[topic] = v.id
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	others = !maps.Equal(counts, b.view.Partitions)
-	for topic, n := range b.view.Partitions {
-		fewer = fewer || counts[topic] < n
-	}
-	b.view.Partitions = maps.Clone(counts)
-	return others, fewer
+	b.view.Partitions, b.view.IDs = counts, ids
+	return others
 }
 
-// ask reports whether it is time to ask for partitions that the assignment lacks, and takes note that the member does
-// so. The first time is at once; the pauses double from first to longestAskPause.
+// ask reports whether it is time to ask for another assignment, as this one lacks partitions or has some that are not
+// there, and takes note that the member does so. The first time is at once; the pauses double from first to
+// longestAskPause.
 func (b *balancer) ask(now time.Time, first time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,8 +107,7 @@ func (b *balancer) ask(now time.Time, first time.Duration) bool {
 	return true
 }
 
-// longestAskPause is the longest that a member waits before it asks again for partitions that nobody
-// has been assigned.
+// longestAskPause is the longest that a member waits before it asks again for another assignment.
 const longestAskPause = 5 * time.Minute
 
 // complete takes note that the assignment has all partitions.

@@ -12,7 +12,7 @@ import (
 
 func TestTheMostPartitionsThatAMemberHasSeenAreSharedOut(t *testing.T) {
 	b := &balancer{}
-	b.saw(map[string]int{"arrivals": 4})
+	b.saw(map[string]topicView{"arrivals": {partitions: 4}})
 	b.ask(time.Now(), time.Second)
 	seen, err := b.UserData()
 	expect.OK(t, err)

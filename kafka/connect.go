@@ -118,7 +118,10 @@ func (c *Client) within(ctx context.Context, limit time.Duration, req *wire.Requ
 }
 
 // groups is the way of a group's members to the brokers.
-type groups struct{ *Client }
+type groups struct {
+	*Client
+	balancer *balancer
+}
 
 // Coordinator asks which broker coordinates a group.
 func (c groups) Coordinator(ctx context.Context, group string) (int32, error) {
@@ -131,9 +134,17 @@ func (c groups) Ask(ctx context.Context, limit time.Duration, req kmsg.Request, 
 	return c.within(ctx, limit, &wire.Request{Request: req, Least: least, Most: req.MaxVersion(), To: to})
 }
 
-// Partitions returns how many partitions each topic has.
+// Partitions returns how many partitions each topic has now. The balancer learns it, too: it shares them out.
 func (c groups) Partitions(ctx context.Context, topics []string) (map[string]int, error) {
-	return c.countPartitions(ctx, topics...)
+	views, err := c.look(ctx, topics...)
+	if err == nil {
+		c.balancer.saw(views)
+	}
+	counts := make(map[string]int, len(views))
+	for topic, v := range views {
+		counts[topic] = v.partitions
+	}
+	return counts, err
 }
 
 // coordinator asks which broker coordinates a group.
@@ -180,10 +191,7 @@ func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts 
 			counts[name] = len(t.Partitions)
 			continue
 		}
-		if err = missing; errors.Is(err, kafkago.UnknownTopicOrPartition) {
-			all, _ := c.within(ctx, hung, wire.AllTopics()) // without an answer nothing is similar
-			err = fmt.Errorf("%w%s", err, wire.Similar(all, name))
-		}
+		err = c.nameSimilar(ctx, name, missing)
 	}
 	return counts, err
 }

@@ -106,8 +106,9 @@
 //     TestHeartbeatsGoOnInADrain, consumer.TestAFailedOffsetFetchIsNotTakenForNoOffset,
 //     consumer.TestRebalanceLosesNothingAndKeepsTheOrderOfKeys.
 //   - Its balancers share out the partitions that the leader's broker knows, and metadata is not the same at all
-//     brokers. The balancer goes by the most partitions that any member has seen, and a member asks for those that the
-//     assignment lacks. TestPartitionsThatAreAssignedToNobodyAreAskedFor.
+//     brokers. The balancer goes by the most partitions that any member has seen of the topic that is there now, and a
+//     member asks again where the assignment lacks partitions or has some that do not exist.
+//     TestPartitionsThatAreAssignedToNobodyAreAskedFor, consumer.TestATopicMadeAnewWithOtherPartitionsIsRead.
 //   - OffsetFetch ends at version 5, which cannot ask for stable offsets (KIP-447, version 7). offsets.go asks in
 //     kmsg's form. wire.TestRequestsOnTheWire, consumer.TestOffsetsOfAnOpenTransactionAreWaitedFor.
 //   - Client.Heartbeat reads the two fields of the answer in the wrong order, so that it finds no error in any

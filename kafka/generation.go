@@ -171,30 +171,36 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 }
 
 // Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was
-// assigned, or fewer than before, or was deleted and is there again, where the old topic's offsets mean nothing. It
-// reports false if ctx ends before that. While a topic is missing it waits: joining anew would have kafka-go create the
-// topic where the brokers allow that.
+// assigned, or lacks one that this member was assigned, or was deleted and is there again, where the old topic's
+// offsets mean nothing. It reports false if ctx ends before that. While a topic is missing it waits: there is nothing
+// to share.
 func (g *Generation) Changed(ctx context.Context) bool {
 	s := g.source
 	for missing, complete := false, false; ; {
 		if retry.Sleep(ctx, s.with.Clock, s.opts.WatchInterval) != nil {
 			return false
 		}
-		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)
+		views, err := s.client.look(ctx, s.opts.Topics...)
 		if err != nil {
 			missing = missing || errors.Is(err, kafkago.UnknownTopicOrPartition)
 			continue // the cursors report it
 		}
-		ids, known, err := s.client.topicIDs(ctx, s.opts.Topics...)
-		remade := err == nil && known && len(ids) == len(s.opts.Topics) && g.trail.left(ids)
-		others, fewer := s.balancer.saw(counts)
-		if missing || remade || fewer {
+		others := s.balancer.saw(views)
+		if missing || g.trail.left(views) {
 			return true
+		}
+		if gone := g.gone(views); gone != nil {
+			if s.balancer.ask(s.with.Clock.Now(), s.opts.WatchInterval) {
+				s.with.Logger.Warn("a partition is assigned and does not exist: joining the group again", "group", s.opts.Group,
+					"topic", gone.Topic, "partition", gone.Partition)
+				return true
+			}
+			continue
 		}
 		if complete && !others {
 			continue
 		}
-		lacking, err := s.client.unassigned(ctx, s.opts.Group, counts)
+		lacking, err := s.client.unassigned(ctx, s.opts.Group, views)
 		complete = err == nil && lacking == nil
 		switch {
 		case complete:
@@ -207,6 +213,16 @@ func (g *Generation) Changed(ctx context.Context) bool {
 			return true
 		}
 	}
+}
+
+// gone returns a partition of this member that its topic does not have, nil if there is none.
+func (g *Generation) gone(topics map[string]topicView) *TopicPartition {
+	for _, at := range g.Assigned() {
+		if at.Partition >= topics[at.Topic].partitions {
+			return &at
+		}
+	}
+	return nil
 }
 
 // End lets the group go on to its next generation, when nothing of this one is under way any more. cause is why it
@@ -226,7 +242,7 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 }
 
 // unassigned returns a partition that a topic has and no member of the group was assigned, nil if there is none.
-func (c *Client) unassigned(ctx context.Context, group string, counts map[string]int) (*TopicPartition, error) {
+func (c *Client) unassigned(ctx context.Context, group string, topics map[string]topicView) (*TopicPartition, error) {
 	ctx, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
 	client := kafkago.Client{Addr: c.addr, Transport: c.transport}
@@ -249,8 +265,8 @@ func (c *Client) unassigned(ctx context.Context, group string, counts map[string
 			}
 		}
 	}
-	for topic, n := range counts {
-		for id := range n {
+	for topic, v := range topics {
+		for id := range v.partitions {
 			if at := (TopicPartition{Topic: topic, Partition: id}); !assigned[at] {
 				return &at, nil
 			}

@@ -67,8 +67,8 @@ func TestLeavingInALaterJoin(t *testing.T) {
 	one, two := b.source(patient), b.source(patient)
 	first, second := b.together(one, two)
 	slow, fast := first, second
-	// The topic's partitions change for the fast one.
-	fast.source.balancer.saw(map[string]int{"arrivals": 3})
+	// The fast one asks for another assignment.
+	fast.source.balancer.ask(time.Now(), time.Second)
 	expect.OK(t, fast.End(t.Context(), nil))
 	left := b.interrupted(fast.source, slow.Rebalance().Done())
 	<-left // the slow one has not ended its generation yet

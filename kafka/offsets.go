@@ -3,12 +3,14 @@ package kafka
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/describegroups"
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -78,6 +80,45 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 		}
 	}
 	return offsets, nil
+}
+
+// emptyGroup reports whether the coordinator knows a group that has neither members nor offsets.
+func (c *Client) emptyGroup(ctx context.Context, group string) (bool, error) {
+	within, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	m, err := c.transport.RoundTrip(within, c.addr, &describegroups.Request{Groups: []string{group}})
+	if err != nil {
+		return false, fmt.Errorf("asking for the state of group %s: %w", group, err)
+	}
+	for _, g := range m.(*describegroups.Response).Groups {
+		err := wire.Failure(g.ErrorCode)
+		switch {
+		case errors.Is(err, kafkago.GroupIdNotFound):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("asking for the state of group %s: %w", group, err)
+		case g.GroupState != "Empty":
+			return false, nil
+		}
+	}
+	coordinator, err := c.coordinator(ctx, group)
+	if err != nil {
+		return false, err
+	}
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Group, req.Topics = group, nil // of all topics
+	const allTopics = 7
+	answer, err := ask[*kmsg.OffsetFetchResponse](ctx, c, req, 2, allTopics, wire.Broker(coordinator))
+	if err == nil && answer == nil {
+		err = kafkago.UnsupportedVersion
+	}
+	if err == nil {
+		err = wire.Failure(answer.ErrorCode)
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the offsets of group %s: %w", group, err)
+	}
+	return len(answer.Topics) == 0, nil
 }
 
 // boundary is boundaries of one partition.

@@ -213,7 +213,7 @@ func TestPartitionsThatAreAssignedAlreadyAreNotAskedFor(t *testing.T) {
 	s := b.source(asIs)
 	g := b.joined(s)
 	defer s.Leave()
-	s.balancer.saw(map[string]int{"arrivals": 1}) // as if it had not heard of the second when it joined
+	s.balancer.saw(map[string]topicView{"arrivals": {partitions: 1}}) // as if it had not heard of the second when it joined
 	changed := make(chan bool, 1)
 	go func() { changed <- g.Changed(t.Context()) }()
 	knows := func() int { return viewOf(t, s).Partitions["arrivals"] }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -107,8 +106,9 @@ type Source struct {
 	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: partitions that come later are read
 	// whole. It is 0 for a topic for which a generation has found or chosen a start.
-	begun  map[string]int
-	memory memory
+	begun    map[string]int
+	memory   memory
+	recalled bool // recall has done its part
 }
 
 // NewSource checks the options. It opens no connection and starts nothing.
@@ -118,7 +118,7 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 	}
 	p = p.Complete()
 	b := &balancer{}
-	member := group.NewMember(groups{c}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
+	member := group.NewMember(groups{c, b}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
 		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b})
 	return &Source{client: c, opts: o, with: p, group: member, balancer: b,
 		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}, nil
@@ -131,13 +131,19 @@ func (s *Source) RebalanceTimeout() time.Duration { return s.opts.RebalanceTimeo
 func (s *Source) Await(ctx context.Context) error {
 	topics := s.with.Outage(retry.StageTopics).Attempts()
 	for {
-		counts, err := s.client.countPartitions(ctx, s.opts.Topics...)
+		views, err := s.client.look(ctx, s.opts.Topics...)
 		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
-			s.begun = maps.Clone(counts)
+			s.begun = make(map[string]int, len(views))
+			for topic, v := range views {
+				s.begun[topic] = v.partitions
+			}
+		}
+		if err == nil {
+			s.balancer.saw(views)
+			err = s.recall(ctx)
 		}
 		if err == nil {
 			topics.Over()
-			s.balancer.saw(counts)
 			return nil
 		}
 		if err := topics.Failed(ctx, err); err != nil {
@@ -147,9 +153,14 @@ func (s *Source) Await(ctx context.Context) error {
 }
 
 // Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for
-// brokers and coordinators. It returns an error when ctx has ended, or for a failure that waiting does not mend.
+// brokers and coordinators, and first for the topics: a member that joined with what it remembers of a deleted topic
+// would be told to read partitions that are not there. It returns an error when ctx has ended, or for a failure that
+// waiting does not mend.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	for {
+		if err := s.Await(ctx); err != nil {
+			return nil, err
+		}
 		in, err := s.group.Join(ctx)
 		switch {
 		case ctx.Err() != nil:

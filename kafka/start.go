@@ -46,11 +46,11 @@ func (g *Generation) begin(ctx context.Context, offsets Offsets) error {
 // an offset, start chooses and commits all of them, or waits for the member that does.
 func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offsets, error) {
 	s := g.source
-	counts, err := s.client.countPartitions(ctx, topic)
+	views, err := s.client.look(ctx, topic)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]TopicPartition, max(counts[topic], int(slices.Max(own))+1))
+	all := make([]TopicPartition, views[topic].partitions)
 	for id := range all {
 		all[id] = TopicPartition{Topic: topic, Partition: id}
 	}
@@ -83,13 +83,69 @@ var errNotStarted = errors.New(
 
 // choose fills in where the group starts in each partition, and commits that.
 func (g *Generation) choose(ctx context.Context, offsets Offsets) error {
+	passed := make(map[string]int64)
 	for at := range offsets {
 		var err error
 		if offsets[at], err = g.source.first(ctx, at); err != nil {
 			return err
 		}
+		begins, err := g.source.client.boundary(ctx, at, kafkago.FirstOffset)
+		if err != nil {
+			return err
+		}
+		passed[at.Topic] += max(0, offsets[at]-begins)
 	}
-	return g.Commit(ctx, offsets)
+	if err := g.Commit(ctx, offsets); err != nil {
+		return err
+	}
+	for topic, records := range passed {
+		if records > 0 {
+			g.source.with.Logger.Warn("the group has no offset in the topic, so earlier records of it are passed over: "+
+				"if the topic was made anew while no consumer ran, Kafka has forgotten the group's offsets with the old topic, "+
+				"and these are arrivals without an answer", "group", g.source.opts.Group, "topic", topic,
+				"start_offset", g.source.opts.Start, "passed_over", records)
+		}
+	}
+	return nil
+}
+
+// recall has a group without offsets read its topics from their beginning if it had offsets once. Kafka forgets a
+// group's offsets with a deleted topic. Were the topic made anew while no member ran, then SourceOptions.Start would
+// leave out what it has got since. The coordinator keeps the empty group for a while (ten minutes by Kafka's default),
+// and a group that had members has committed at least its start: so one that is empty and has no offsets has lost them.
+// A group that Kafka does not know is new.
+//
+// It is done once, before this process joins: a commit without a generation is accepted only while there are no
+// members.
+func (s *Source) recall(ctx context.Context) error {
+	if s.recalled || s.opts.Start == Earliest {
+		return nil
+	}
+	empty, err := s.client.emptyGroup(ctx, s.opts.Group)
+	if err != nil || !empty {
+		s.recalled = err == nil
+		return err
+	}
+	start := make(Offsets)
+	for topic, n := range s.begun {
+		for id := range n {
+			at := TopicPartition{Topic: topic, Partition: id}
+			if start[at], err = s.client.boundary(ctx, at, kafkago.FirstOffset); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = s.client.commitMarked(ctx, Member{Group: s.opts.Group, Generation: -1}, start, -1)
+	if err == nil {
+		s.with.Logger.Warn("the group has consumed before, and Kafka has forgotten its offsets, as it does when a "+
+			"topic is deleted: the topics are read from their beginning. To start elsewhere, delete the group (kafka-consumer-groups "+
+			"--delete) while no consumer runs", "group", s.opts.Group, "topics", s.opts.Topics, "start_offset", s.opts.Start)
+	}
+	if err != nil && retry.Judge(err) == retry.GenerationOver {
+		err = nil // another member is there already, and has seen the same
+	}
+	s.recalled = err == nil
+	return err
 }
 
 // first returns where the group starts in a partition. A partition that was made after Await began is read from its

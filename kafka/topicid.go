@@ -1,7 +1,9 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,6 +35,58 @@ func (c *Client) topicIDs(ctx context.Context, topics ...string) (ids map[string
 		}
 	}
 	return ids, true, nil
+}
+
+// topicView is a topic as one broker knows it.
+type topicView struct {
+	id         topicID // zero: not known
+	partitions int
+}
+
+// look asks a broker for topics as it knows them now, not as the transport's cache does. Where a topic is missing, or
+// has no partitions yet, the error says so, and names a similar one; the others are returned all the same.
+func (c *Client) look(ctx context.Context, topics ...string) (views map[string]topicView, err error) {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics {
+		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
+	}
+	const withoutCreation = 4 // Kafka 0.11: earlier requests have brokers create what they ask for
+	answer, err := ask[*kmsg.MetadataResponse](ctx, c, req, withoutCreation, req.MaxVersion(), wire.Target{})
+	if err == nil && answer == nil {
+		err = kafkago.UnsupportedVersion
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the partitions of %s: %w", strings.Join(topics, ", "), err)
+	}
+	views = make(map[string]topicView, len(topics))
+	failures := make(map[string]error, len(topics))
+	for _, t := range answer.Topics {
+		switch {
+		case t.Topic == nil:
+		case t.ErrorCode != 0:
+			failures[*t.Topic] = wire.Failure(t.ErrorCode)
+		case len(t.Partitions) == 0:
+			failures[*t.Topic] = kafkago.LeaderNotAvailable
+		default:
+			views[*t.Topic] = topicView{t.TopicID, len(t.Partitions)}
+		}
+	}
+	for _, name := range topics {
+		if _, found := views[name]; found {
+			continue
+		}
+		err = cmp.Or(failures[name], error(kafkago.UnknownTopicOrPartition))
+		err = c.nameSimilar(ctx, name, fmt.Errorf("reading the partitions of %s: %w", name, err))
+	}
+	return views, err
+}
+
+// nameSimilar adds to an error that says that a topic is missing the one that was probably meant.
+func (c *Client) nameSimilar(ctx context.Context, topic string, err error) error {
+	if !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, c.Similar(ctx, topic))
 }
 
 // epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end:

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -49,10 +48,15 @@ func (t *trail) id(topic string) topicID {
 }
 
 // left reports whether topics that are read have other ids now.
-func (t *trail) left(now map[string]topicID) bool {
+func (t *trail) left(now map[string]topicView) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.ids) > 0 && !maps.Equal(t.ids, now)
+	for topic, id := range t.ids {
+		if v := now[topic]; v.id != (topicID{}) && v.id != id {
+			return true
+		}
+	}
+	return false
 }
 
 // note says that the records of a partition from an offset on are of an epoch.
