@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Choice:   Choice{Attachment: Auto, Calibration: Auto},
 		Delivery: "at_least_once",
-		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20}, 0, 64 << 20,
+		Attach: AttachAndWait{Attach{"off", 24 * time.Hour, 1_000_000, 256 << 20}, 0, 5 * time.Second, 64 << 20,
 			"dead_letter"},
 		Labels: Labels{Remember: 100_000, TTL: 24 * time.Hour},
 		Batch:  Batch{BatchMode{ModeNode}, 256, 8 << 20, 5 * time.Millisecond},

@@ -122,7 +122,8 @@ type Options struct {
 	Lanes int
 
 	// Window has arrivals wait for edges that come as records of their own; with a Wait of 0 these are passed over. Its
-	// Forms and Limits are the path's.
+	// Forms and Limits are the path's. Its Bytes bound all partitions of this consumer together, in equal shares; 0 means
+	// 64 MiB.
 	Window window.Options
 
 	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
@@ -152,6 +153,7 @@ func (o *Options) complete() error {
 	o.BatchSize = cmp.Or(o.BatchSize, 256)
 	o.Lanes = cmp.Or(o.Lanes, DefaultLanes)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
+	o.Window.Bytes = cmp.Or(o.Window.Bytes, 64<<20)
 	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
 		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v: want 0 or "+
 			"more", o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)

@@ -166,7 +166,9 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.Cursor, queue chan<- chunk) error {
 	var wait *window.Reader // nil: arrivals do not wait for edges
 	if c.opts.Window.Wait > 0 {
-		wait = window.NewReader(c.opts.Window, g, cursor)
+		o := c.opts.Window
+		o.Bytes = max(1, o.Bytes/len(g.Assigned()))
+		wait = window.NewReader(o, g, cursor)
 	}
 	learner := NewLearner(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
 	for {
@@ -178,7 +180,7 @@ func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.
 		if err != nil {
 			return err
 		}
-		c.opts.Path.Observer.Lag(cursor.Partition(), lag)
+		c.opts.Path.Observer.Lag(cursor.Partition(), lag+wait.Waiting(len(records)))
 		if len(records) == 0 && wait == nil {
 			continue
 		}
@@ -216,5 +218,6 @@ func (c *Consumer) join(ctx context.Context, wait *window.Reader, records []kafk
 		c.hand(ctx, queue, chunk{at: at, records: out.Records, joined: out.Joined, deadLetters: out.DeadLetters,
 			unmatched: out.Unmatched, next: out.Progress.Next})
 	}
-	c.opts.Path.Observer.Window(at, wait.Stats())
+	c.opts.Path.Observer.Lag(at, lag+wait.Waiting(0))
+	c.opts.Path.Observer.Window(at, wait.Stats(c.opts.Path.Clock.Now()))
 }

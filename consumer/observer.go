@@ -18,8 +18,8 @@ type Observer interface {
 	// Dropped is called for each record that the brokers refused in every form, also as a dead letter, once its batch is
 	// delivered; reason is one of kafka's Refused constants.
 	Dropped(reason string)
-	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, in
-	// records.
+	// Lag is called after each fetch: lag is the partition's high-water mark less the offset that is read next, and the
+	// records that wait for edges or are edges that wait ([Options.Window]).
 	Lag(tp kafka.TopicPartition, lag int64)
 	// Window is called after each fetch of a partition whose arrivals wait for edges ([Options.Window]).
 	Window(tp kafka.TopicPartition, s window.Stats)

@@ -229,7 +229,7 @@ func TestALogThatDividesInTheWaitIsAnsweredFromThere(t *testing.T) {
 			t.Parallel()
 			s, seen := newStack(t, 1), &recorder{}
 			o := s.options(seen)
-			o.Window.Wait = time.Hour
+			o.Window.Wait, o.Window.Ahead = time.Hour, 1000*time.Hour
 			begin := time.Now().Add(-24 * time.Hour)
 			send := func(from, to int, at time.Time) {
 				var all []kafka.Record

@@ -53,7 +53,7 @@ func (s *stack) waiting(exactly bool, v *growingVersion, seen *recorder) Options
 	if exactly {
 		o = s.exactlyOnce(seen)
 	}
-	o.Window.Wait = time.Hour
+	o.Window.Wait, o.Window.Ahead = time.Hour, 1000*time.Hour // one record after a pause ends the waits before it
 	o.Path.Versions, o.Path.Arrivals, o.Path.Output.Logits = serve(v), true, true
 	return o
 }

@@ -12,8 +12,11 @@ import (
 type topicID [16]byte
 
 // Resume is a place to go on at whose records depend on earlier ones: a reader begins at From, and answers the records
-// from Next on. Aside is a second offset that the reader wants to know.
-type Resume struct{ From, Next, Aside int64 }
+// from Next on. Aside is a second offset that the reader wants to know, and Note a word without spaces about From.
+type Resume struct {
+	From, Next, Aside int64
+	Note              string
+}
 
 // commitMark is stored beside a committed offset, as the metadata of Kafka's OffsetCommit, so that the next reader of
 // the partition sees whether the offset belongs to the present topic and log.
@@ -29,7 +32,7 @@ type commitMark struct {
 var noMark = commitMark{Epoch: -1, Ahead: -1}
 
 // markPrefix begins the metadata of the offsets that Rivulet commits: "rivulet topic=ID", "rivulet topic=ID next=7
-// aside=9 epoch=2" where records are read again. What is not known is left out.
+// aside=9 epoch=2 note=…" where records are read again. What is not known is left out.
 const markPrefix = "rivulet"
 
 // metadata writes a mark; empty: nothing is known.
@@ -42,6 +45,9 @@ func (m commitMark) metadata() string {
 		text += fmt.Sprintf(" next=%d aside=%d", m.Resume.Next, m.Resume.Aside)
 		if m.Ahead >= 0 {
 			text += fmt.Sprintf(" epoch=%d", m.Ahead)
+		}
+		if m.Resume.Note != "" {
+			text += " note=" + m.Resume.Note
 		}
 	}
 	if text == markPrefix {
@@ -67,6 +73,8 @@ func markOf(text string, epoch int32) commitMark {
 				return noMark
 			}
 			m.Topic, m.Epoch = topicID(id), epoch
+		case name == "note":
+			m.Resume.Note = value
 		case err != nil || number < 0:
 			return noMark
 		case name == "next":

@@ -9,7 +9,9 @@ func TestWhatIsCommittedBesideAnOffset(t *testing.T) {
 	m := commitMark{Topic: topicID{1, 2, 3}, Epoch: 7, Ahead: -1}
 	resumes := m
 	resumes.Resume, resumes.Ahead = Resume{Next: 120, Aside: 118}, 9
-	for _, want := range []commitMark{m, resumes} {
+	noted := resumes
+	noted.Resume.Note = "1800000000000,3,-1,5"
+	for _, want := range []commitMark{m, resumes, noted} {
 		if got := markOf(want.metadata(), 7); got != want {
 			t.Errorf("read %+v, want %+v", got, want)
 		}

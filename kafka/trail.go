@@ -93,8 +93,8 @@ func (t *trail) mark(at TopicPartition, next int64) (from int64, m commitMark) {
 	}
 	if k > 0 {
 		t.resumes[at] = t.resumes[at][k-1:]
-		if r := t.resumes[at][0]; r.From < next || r.Aside != next {
-			from, m.Resume = min(r.From, next), Resume{Next: next, Aside: r.Aside}
+		if r := t.resumes[at][0]; r.From < next || r.Aside != next || r.Note != "" {
+			from, m.Resume = min(r.From, next), Resume{Next: next, Aside: r.Aside, Note: r.Note}
 			m.Ahead = t.epochs[at].Of(max(next, r.Aside))
 		}
 	}

@@ -36,12 +36,14 @@
 // as the old one did. What was published and not committed is, under exactly_once, seen by nobody, and published again
 // otherwise.
 //
-// The end of a wait is told by the first record that is late enough itself, not by the latest record so far: so it
-// depends on nothing before the record that waits, and one timestamp in the far future ends the waits of the records
-// before it, but not of those behind it.
+// The end of a wait is told by the first record that is late enough itself, not by the latest record so far. A record
+// whose timestamp is far ahead of those before it ends no waits, and waits as if it had the newest time before it, so a
+// wrong clock is a problem of its own records alone ([timeline]). That depends on records before From: the commit has
+// a fourth field, the time that they told.
 //
 // Idle is told by a clock and not by the log. It ends all waits at once, and the next commit has all three numbers at
-// the end of the log. A crash before that commit, and an edge that comes after the idle time with a timestamp from
+// the end of the log. An idle partition also forgets its time, so that the first record after a pause is not too far
+// ahead. A crash before that commit, and an edge that comes after the idle time with a timestamp from
 // before it, may give a repeat of the arrival that edge, too.
 //
 // A window is used by one goroutine.

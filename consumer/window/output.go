@@ -99,7 +99,7 @@ func (w *Window) deadLetter(e *entry) event.DeadLetter {
 
 // progress returns the offsets that the package comment describes, and drops the records before From.
 func (w *Window) progress() Progress {
-	p := Progress{Next: w.next, Edges: w.next}
+	p := Progress{Next: w.next, Edges: w.next, Time: w.time.String()}
 	if len(w.arrivals) > 0 {
 		p.Next = w.arrivals[0].offset
 	}
@@ -109,7 +109,9 @@ func (w *Window) progress() Progress {
 	one := min(p.Next, p.Edges)
 	w.first, one = w.back(w.first, one)
 	k, from := w.back(0, one)
-	p.From = from
+	if p.From = from; k < len(w.entries) {
+		p.Time = w.entries[k].before.String()
+	}
 	clear(w.entries[:k])
 	w.entries, w.first, w.oldest = w.entries[k:], w.first-k, max(0, w.oldest-k)
 	return p

@@ -19,6 +19,9 @@ type Options struct {
 	// Wait is how long an arrival waits for edges, and an edge for its arrival, in the time that the records' timestamps
 	// tell.
 	Wait time.Duration
+	// Ahead is how far a record's timestamp may lie beyond the newest one before it plus Wait. A record further ahead
+	// waits as if it were stamped with that newest one, and ends no waits; 0 means 5 s.
+	Ahead time.Duration
 	// Bytes bounds the records between one that waits and the last one that was read, each with overhead more than its
 	// key, value and headers; 0 means 64 MiB.
 	Bytes int
@@ -31,12 +34,19 @@ type Options struct {
 	DropUnmatched bool
 }
 
+func (o Options) complete() Options {
+	o.Bytes, o.Ahead = cmp.Or(o.Bytes, 64<<20), cmp.Or(o.Ahead, 5*time.Second)
+	return o
+}
+
 // overhead is about what a record takes in a window beside its bytes.
 const overhead = 512
 
 // Progress is the state with which a window continues where another one stopped (see the package comment).
 type Progress struct {
 	From, Next, Edges int64
+	// Time is the time that the stream told before From, as text; empty: it is not known.
+	Time string
 }
 
 // Outcomes of arrivals, as counted in [Stats].
@@ -61,12 +71,19 @@ type Stats struct {
 	Left [outcomes]int
 	// Joined counts edges that an arrival has taken, Unmatched those that none has.
 	Joined, Unmatched int
+	// Ahead counts records whose timestamps were too far ahead of those before them.
+	Ahead int
+	// Held is for how long the first arrival in line has been the first one, Overdue how much of that is more than a
+	// stream whose timestamps move with the clock takes, and First that arrival's position. Only a [Reader] knows them.
+	Held, Overdue time.Duration
+	First         kafka.Position
 }
 
 // Window holds the records of one partition that wait.
 type Window struct {
 	opts  Options
 	start Progress // of the window before
+	time  timeline // that the records so far tell
 
 	nodes map[string]*node // by the id that arrivals and edges have
 
@@ -90,9 +107,11 @@ type Window struct {
 type entry struct {
 	offset   int64
 	begin    int   // bytes that were read before it
-	deadline int64 // timestamp that ends its wait, in milliseconds
+	stamp    int64 // the record's timestamp, in milliseconds
+	deadline int64 // timestamp that ends its wait
 	place    int   // in Window.waiting
 	ended    int64 // offset of the record that has ended its wait; never while it waits
+	before   timeline
 	of       *node // nil: it waits for nothing
 	record   *kafka.Record
 
@@ -121,8 +140,7 @@ type node struct {
 
 // New returns a window that goes on where another one has stopped; the zero Progress has no other.
 func New(o Options, from Progress) *Window {
-	o.Bytes = cmp.Or(o.Bytes, 64<<20)
-	return &Window{opts: o, start: from, nodes: make(map[string]*node), taken: -1}
+	return &Window{opts: o.complete(), start: from, time: parseTimeline(from.Time), nodes: make(map[string]*node), taken: -1}
 }
 
 // Advance says that there is nothing more before an offset: the log has holes.
@@ -131,11 +149,11 @@ func (w *Window) Advance(next int64) { w.next = max(w.next, next) }
 // Add reads a record. It keeps the record's memory until the record has left.
 func (w *Window) Add(r *kafka.Record) {
 	bytes := len(r.Key) + len(r.Value)
-	e := &entry{offset: r.Position.Offset, begin: w.read, deadline: r.Time.Add(w.opts.Wait).UnixMilli(), ended: never,
+	e := &entry{offset: r.Position.Offset, begin: w.read, stamp: r.Time.UnixMilli(), before: w.time, ended: never,
 		left: never, record: r}
 	w.read += bytes + headerBytes(r) + overhead
 	w.added++
-	w.endBefore(r.Time.UnixMilli(), e.offset)
+	w.pace(e)
 	w.next = max(w.next, e.offset+1)
 	w.entries = append(w.entries, e)
 	if r.Damage != nil || w.opts.Limits.CheckRecord(bytes) != nil {
@@ -148,6 +166,25 @@ func (w *Window) Add(r *kafka.Record) {
 	} else {
 		w.addArrival(e)
 	}
+}
+
+// pace moves the stream's time with a record, and ends the waits that are over by then.
+func (w *Window) pace(e *entry) {
+	from, ends, turned := w.time.take(e.stamp, w.opts.reach())
+	e.deadline = from + w.opts.Wait.Milliseconds()
+	if e.stamp > 0 && from != e.stamp && e.offset >= max(w.start.Next, w.start.Edges) {
+		w.stats.Ahead++
+	}
+	if turned {
+		for _, other := range w.waiting {
+			other.deadline = w.time.time(other.stamp, w.opts.reach()) + w.opts.Wait.Milliseconds()
+		}
+		heap.Init(&w.waiting)
+	}
+	if !ends {
+		from = math.MinInt64
+	}
+	w.endBefore(from, e.offset)
 }
 
 func headerBytes(r *kafka.Record) (size int) {
@@ -338,7 +375,11 @@ func (w *Window) Flush() {
 	for len(w.waiting) > 0 {
 		w.end(heap.Pop(&w.waiting).(*entry), w.next, Idle)
 	}
+	w.restart()
 }
+
+// restart forgets the time that the stream has told, while nothing waits: after a pause the next record tells it anew.
+func (w *Window) restart() { w.time = timeline{} }
 
 // waits reports whether records wait, or would be read again without being needed.
 func (w *Window) waits() bool { return len(w.arrivals)+len(w.edges)+len(w.entries) > 0 }

@@ -111,9 +111,14 @@ func TestArrivalsLeave(t *testing.T) {
 			want: [][]string{{"k@10:"}}},
 		"an edge that cannot be read": {records: log(kafka.Record{Value: []byte("{"), Time: begin,
 			Headers: link("a", "b", 0).Headers}), want: [][]string{{"!10"}}},
-		"a time in the far future ends waits, but not later ones": {records: log(arriving("a", 1, 0),
-			arriving("b", 0, 1e6*time.Hour), arriving("c", 1, 1), link("c", "x", 2)),
-			want: [][]string{{}, {"a@10:"}, {}, {}}},
+		"a time in the far future ends no waits, and waits as the newest one before": {records: log(arriving("a", 2, 0),
+			arriving("b", 3, 1e6*time.Hour), link("a", "x", 1), arriving("c", 1, 2), link("b", "y", 3), link("c", "x", 4),
+			link("d", "z", time.Second)),
+			want: [][]string{{}, {}, {}, {}, {}, {}, {"a@10:x", "b@11:y", "c@13:x"}}},
+		"a record without a timestamp waits as the newest one before": {records: log(arriving("a", 2, 0),
+			arriving("b", 2, -begin.Sub(time.UnixMilli(-1))), arriving("c", 2, -begin.Sub(time.UnixMilli(0))),
+			link("a", "x", 1), link("b", "y", 2), link("c", "z", 3), link("d", "z", time.Second)),
+			want: [][]string{{}, {}, {}, {}, {}, {}, {"a@10:x", "b@11:y", "c@12:z"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options()
@@ -182,6 +187,14 @@ func stream(r *rand.Rand, n int) []kafka.Record {
 			at += 3 * time.Second
 		case 1:
 			at -= 3 * time.Second
+		case 2:
+			at += time.Duration(r.IntN(3600)) * time.Second
+		case 3:
+			at = -begin.Sub(time.UnixMilli(int64(-r.IntN(2))))
+		case 4:
+			if r.IntN(4) == 0 {
+				now += 20 * time.Second // a gap
+			}
 		}
 		id := fmt.Sprintf("n%d", int(now/time.Second)*3+r.IntN(8))
 		switch k := r.IntN(20); {
@@ -233,7 +246,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 			if c.From > min(c.Next, c.Edges) {
 				t.Fatalf("seed %d: %+v", seed, c)
 			}
-			again := New(o, Progress{Next: c.Next, Edges: c.Edges})
+			again := New(o, Progress{Next: c.Next, Edges: c.Edges, Time: c.Time})
 			for i := range records {
 				if records[i].Position.Offset >= c.From {
 					again.Add(&records[i])
@@ -351,7 +364,7 @@ func TestFloodIsBounded(t *testing.T) {
 // The dead letter of an edge that no arrival took names the node that it waited for.
 func TestUnmatchedEdgesNameTheirNode(t *testing.T) {
 	w := New(options(), Progress{})
-	records := log(link("a", "x", 0), link("b", "y", time.Hour))
+	records := log(link("a", "x", 0), link("b", "y", time.Hour), link("b", "z", time.Hour))
 	for i := range records {
 		w.Add(&records[i])
 	}

@@ -188,7 +188,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	c, err := consumer.New(consumer.Options{
 		Kafka: client, Source: sourceOptions(cfg),
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
-		Window: window.Options{Wait: cfg.Attach.Wait, Bytes: int(cfg.Attach.WaitBytes),
+		Window: window.Options{Wait: cfg.Attach.Wait, Ahead: cfg.Attach.MaxAhead, Bytes: int(cfg.Attach.WaitBytes),
 			DropUnmatched: cfg.Attach.Unmatched == config.Drop},
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
 		Path: w.path(cfg, deliver, observer), Logger: log,

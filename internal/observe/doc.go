@@ -59,11 +59,13 @@
 //	rivulet_arrival_solves_total, rivulet_arrival_residual_total
 //	                                                     rows solved, and the sum of the shares of messages that they
 //	                                                     leave out
-//	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here
+//	rivulet_lag_records{topic,partition}                 records behind the end of a partition that is assigned here,
+//	                                                     and those that wait for edges
 //	rivulet_rebalances_total, rivulet_assigned_partitions
 //	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch,
 //	                                                     lookup, rows, schemas, features, publish, labels
-//	rivulet_stalled_seconds                              how long a batch in hand has waited; 0: the stream moves
+//	rivulet_stalled_seconds                              how long a batch in hand has waited, or an arrival for edges
+//	                                                     beyond attach.wait; 0: the stream moves
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0
 //	rivulet_lost_records_total{reason}                   records of the input that are gone: retention, truncation,
 //	                                                     recreated

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"rivulet/consumer"
+	"rivulet/consumer/window"
+	"rivulet/kafka"
 )
 
 // health knows whether the consumer's loop moves and whether the consumer takes part in its group.
@@ -22,8 +24,9 @@ type health struct {
 	lastSign   time.Time
 	inGroup    bool
 	partitions int
-	stalled    time.Time // when a batch began to wait for something; zero: none waits
-	stalledBy  string    // the thing that it waits for, and the error
+	stalled    time.Time                             // when a batch began to wait for something; zero: none waits
+	stalledBy  string                                // the thing that it waits for, and the error
+	overdue    map[kafka.TopicPartition]window.Stats // of partitions whose arrivals wait too long for edges
 }
 
 // readyWithin is how long a stream may stand before the consumer is not ready.
@@ -46,6 +49,15 @@ func (h *health) retried(stage string, err error) {
 	h.stalledBy = fmt.Sprintf("%s: %v", stage, err)
 }
 
+// waits notes how the arrivals of a partition wait for edges.
+func (h *health) waits(at kafka.TopicPartition, s window.Stats) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if delete(h.overdue, at); s.Overdue > 0 {
+		h.overdue[at] = s
+	}
+}
+
 // delivered notes that a batch was delivered.
 func (h *health) delivered() {
 	h.mu.Lock()
@@ -57,14 +69,26 @@ func (h *health) delivered() {
 func (h *health) stalledFor() (time.Duration, string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stalled.IsZero() {
+	if !h.stalled.IsZero() {
+		return h.clock.Now().Sub(h.stalled), h.stalledBy
+	}
+	var longest window.Stats
+	for _, s := range h.overdue {
+		if s.Overdue > longest.Overdue {
+			longest = s
+		}
+	}
+	if longest.Overdue == 0 {
 		return 0, ""
 	}
-	return h.clock.Now().Sub(h.stalled), h.stalledBy
+	return longest.Overdue, fmt.Sprintf("the arrival at offset %d of %s/%d has held its partition for %s, as no timestamp "+
+		"there has passed its own by attach.wait", longest.First.Offset, longest.First.Topic, longest.First.Partition,
+		longest.Held.Round(time.Second))
 }
 
 func newHealth(opts Options) *health {
-	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup}
+	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup,
+		overdue: make(map[kafka.TopicPartition]window.Stats)}
 }
 
 // sign records that the loop moves.
@@ -77,6 +101,7 @@ func (h *health) sign() {
 func (h *health) joined(partitions int) {
 	h.mu.Lock()
 	h.lastSign, h.inGroup, h.partitions, h.stalled = h.clock.Now(), true, partitions, time.Time{}
+	clear(h.overdue)
 	h.mu.Unlock()
 }
 

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"rivulet/consumer"
+	"rivulet/consumer/window"
 	"rivulet/event"
+	"rivulet/event/form"
 	"rivulet/kafka"
 )
 
@@ -30,12 +32,15 @@ type Journal struct {
 	clock consumer.Clock
 	begun time.Time
 
-	mu     sync.Mutex
-	totals totals
-	since  time.Time // when the period of dead letters began
-	shown  int       // dead letters that were logged in it
-	hidden map[string]int
-	old    bool // edges between nodes of the graph have been seen
+	mu                     sync.Mutex
+	totals                 totals
+	since                  time.Time // when the period of dead letters began
+	shown                  int       // dead letters that were logged in it
+	hidden                 map[string]int
+	old                    bool // edges between nodes of the graph have been seen
+	apart                  bool // edges of their own were passed over, as arrivals do not wait for any
+	ahead                  int  // records with timestamps too far ahead that have no line yet
+	saidAhead, saidOverdue time.Time
 }
 
 // totals are the figures of the summary.
@@ -79,6 +84,11 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 		j.sayHidden()
 		j.since, j.shown = now, 0
 	}
+	if edges := edgesPassedOver(s.Skipped); edges > 0 && !j.apart {
+		j.apart = true
+		j.log.Warn("edges came as records of their own and are passed over, as arrivals do not wait for edges: set "+
+			"attach.wait. rivulet_skipped_records_total counts them", "batch", s.Name, "edges", edges)
+	}
 	for i := range s.Delivered.DeadLetters {
 		j.deadLetter(&s.Delivered.DeadLetters[i])
 	}
@@ -89,6 +99,16 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 			"edges",
 			"batch", s.Name, "edges", s.OldEdges)
 	}
+}
+
+// edgesPassedOver counts the edges among records that were passed over.
+func edgesPassedOver(skipped []form.Skip) (edges int) {
+	for _, kind := range skipped {
+		if kind == form.SkipEdge {
+			edges++
+		}
+	}
+	return edges
 }
 
 // deadLetter writes the line of a dead letter, or counts it.
@@ -116,6 +136,26 @@ func (j *Journal) sayHidden() {
 	j.log.Warn("more dead letters, which have no line of their own", "dead_letters", n, "reasons",
 		strings.Join(reasons, ", "))
 	clear(j.hidden)
+}
+
+// Window warns of arrivals that wait too long for edges, and of timestamps that are too far ahead: once a minute each.
+func (j *Journal) Window(at kafka.TopicPartition, s window.Stats) {
+	now := j.clock.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ahead += s.Ahead; j.ahead > 0 && now.Sub(j.saidAhead) >= shownEvery {
+		j.log.Warn("timestamps are far ahead of those before them in their partition: these records wait for edges as if "+
+			"they were stamped with the newest time before them. A producer's clock is wrong, or the stream had a gap",
+			"records", j.ahead, "topic", at.Topic, "partition", at.Partition)
+		j.saidAhead, j.ahead = now, 0
+	}
+	if s.Overdue >= readyWithin && now.Sub(j.saidOverdue) >= shownEvery {
+		j.log.Warn("an arrival holds its partition, as no timestamp there has passed its own by attach.wait: the consumer "+
+			"is not ready. It is answered once such a record comes, the partition is idle or attach.wait_bytes is full",
+			"topic", at.Topic, "partition", at.Partition, "offset", s.First.Offset, "held", s.Held.Round(time.Second),
+			"arrivals_behind", s.Arrivals)
+		j.saidOverdue = now
+	}
 }
 
 // Rebalance counts a generation of the group.

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"rivulet/consumer"
+	"rivulet/consumer/window"
 	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/kafka"
 )
 
 func journal(level slog.Level) (*Journal, *fakeClock, *bytes.Buffer) {
@@ -113,5 +116,47 @@ func TestABatchHasALineAtLevelDebug(t *testing.T) {
 		"batches=1 generations=1 retries=2\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// Edges of their own that are passed over, as no arrival waits for any, have one warning.
+func TestTheFirstEdgePassedOverIsSaid(t *testing.T) {
+	j, clock, out := journal(slog.LevelInfo)
+	b := consumer.BatchStats{Name: "arrivals-0-7-g1-x", Delivered: &event.Batch{}, Skipped: []form.Skip{form.SkipTombstone}}
+	j.Batch(b)
+	if out.Len() > 0 {
+		t.Errorf("without an edge: %s", out)
+	}
+	b.Skipped = append(b.Skipped, form.SkipEdge, form.SkipEdge)
+	j.Batch(b)
+	clock.now = noon.Add(time.Hour)
+	j.Batch(b)
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") ||
+		!strings.Contains(got, "set attach.wait.") || !strings.Contains(got, "edges=2") {
+		t.Errorf("%s", got)
+	}
+}
+
+// Timestamps far ahead, and an arrival that holds its partition, have a line a minute.
+func TestTroubleOfWaitingIsSaid(t *testing.T) {
+	j, clock, out := journal(slog.LevelInfo)
+	at := kafka.TopicPartition{Topic: "arrivals", Partition: 1}
+	first := kafka.Position{Topic: "arrivals", Partition: 1, Offset: 41}
+	for range 3 {
+		j.Window(at, window.Stats{Ahead: 2, First: first, Held: 40 * time.Second, Overdue: 29 * time.Second})
+	}
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "far ahead") ||
+		!strings.Contains(got, "records=2") {
+		t.Errorf("%s", got)
+	}
+	clock.now = noon.Add(time.Minute)
+	out.Reset()
+	j.Window(at, window.Stats{First: first, Held: time.Minute, Overdue: 30 * time.Second, Arrivals: 7})
+	j.Window(at, window.Stats{First: first, Held: time.Minute, Overdue: 30 * time.Second, Arrivals: 7})
+	got := out.String()
+	for _, want := range []string{"records=4", "holds its partition", "offset=41", "held=1m0s", "arrivals_behind=7"} {
+		if !strings.Contains(got, want) || strings.Count(got, "\n") != 2 {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
 	}
 }

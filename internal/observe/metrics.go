@@ -64,7 +64,8 @@ func newMetrics(opts Options, health *health) *metrics {
 	registry := newRegistry()
 	registry.MustRegister(artifactInfo(opts.Version), readiness(health.ready),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",
-			Help: "How long a batch in hand has waited without any delivery; 0: the stream moves."},
+			Help: "How long a batch in hand has waited without any delivery, or an arrival for edges beyond attach.wait; " +
+				"0: the stream moves."},
 			func() float64 { lasts, _ := health.stalledFor(); return lasts.Seconds() }),
 	)
 	if opts.Cache != nil {
@@ -143,7 +144,8 @@ func newMetrics(opts Options, health *health) *metrics {
 			Namespace: namespace, Name: "assigned_partitions", Help: "Partitions that are assigned to this member."}),
 		lag: newLag(f.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "lag_records",
-			Help: "Records between the next one to read and the end of the partition."},
+			Help: "Records between the next one to read and the end of the partition, and those that wait in " +
+				"attach.wait."},
 			[]string{"topic", "partition"})),
 		windows:      newWindows(f),
 		batchRecords: histogram("batch_records", "Records of a micro-batch.", batchBuckets),

@@ -104,7 +104,10 @@ func (o *Observer) Lag(tp kafka.TopicPartition, lag int64) {
 }
 
 // Window counts the arrivals and edges that have left a partition's window, and shows how many wait.
-func (o *Observer) Window(tp kafka.TopicPartition, s window.Stats) { o.metrics.windows.set(tp, s) }
+func (o *Observer) Window(tp kafka.TopicPartition, s window.Stats) {
+	o.health.waits(tp, s)
+	o.metrics.windows.set(tp, s)
+}
 
 // Rebalance counts a generation of the group, and removes the lag of partitions that other members have now.
 func (o *Observer) Rebalance(assigned []kafka.TopicPartition) {

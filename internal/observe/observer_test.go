@@ -323,7 +323,7 @@ rivulet_forgotten_ids_total{outcome="unknown"} 1
 # HELP rivulet_isolated_arrivals_total Arrivals without a neighbour to attach to, predicted from their features alone.
 # TYPE rivulet_isolated_arrivals_total counter
 rivulet_isolated_arrivals_total 1
-# HELP rivulet_lag_records Records between the next one to read and the end of the partition.
+# HELP rivulet_lag_records Records between the next one to read and the end of the partition, and those that wait in attach.wait.
 # TYPE rivulet_lag_records gauge
 rivulet_lag_records{partition="1",topic="arrivals"} 12
 # HELP rivulet_lost_records_total Records of the input that are gone, by reason, as far as their number is known.

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"rivulet/consumer"
+	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/kafka"
 	"rivulet/test/expect"
@@ -144,8 +145,8 @@ func TestAStreamThatStandsIsNotReady(t *testing.T) {
 	o.Rebalance([]kafka.TopicPartition{{Topic: "arrivals"}})
 	stalled := func(want string) {
 		t.Helper()
-		text := "# HELP rivulet_stalled_seconds How long a batch in hand has waited without any delivery; 0: the stream " +
-			"moves.\n" +
+		text := "# HELP rivulet_stalled_seconds How long a batch in hand has waited without any delivery, or an arrival for " +
+			"edges beyond attach.wait; 0: the stream moves.\n" +
 			"# TYPE rivulet_stalled_seconds gauge\nrivulet_stalled_seconds " + want + "\n"
 		if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(text), "rivulet_stalled_seconds"); err != nil {
 			t.Error(err)
@@ -183,4 +184,23 @@ func TestExemplars(t *testing.T) {
 	if want := `# {trace_id="` + id + `"} 1.0`; strings.Count(w.Body.String(), want) != 1 {
 		t.Errorf("%q is not there once", want)
 	}
+}
+
+// A consumer whose arrivals wait for edges for half a minute too long is not ready, and says which arrival holds them.
+func TestArrivalsThatWaitTooLongAreAStall(t *testing.T) {
+	o := New(Options{Version: func() string { return "v1" }})
+	o.Rebalance(twoPartitions)
+	first := kafka.Position{Topic: "a", Partition: 1, Offset: 7}
+	o.Window(twoPartitions[0], window.Stats{Overdue: 3 * time.Second})
+	o.Window(twoPartitions[1], window.Stats{First: first, Held: 36 * time.Second, Overdue: 29 * time.Second})
+	wantStatus(t, o, "/readyz", 200, "ok")
+	o.Window(twoPartitions[1], window.Stats{First: first, Held: 38 * time.Second, Overdue: 31 * time.Second})
+	wantStatus(t, o, "/readyz", 503, "has stood for 31s: the arrival at offset 7 of a/1 has held its partition for 38s")
+	wantStatus(t, o, "/metrics", 200, "rivulet_stalled_seconds 31\n")
+	wantStatus(t, o, "/healthz", 200, "ok") // a new process would read the same records
+	o.Window(twoPartitions[1], window.Stats{})
+	wantStatus(t, o, "/readyz", 200, "ok")
+	wantStatus(t, o, "/metrics", 200, "rivulet_stalled_seconds 3\n")
+	o.Rebalance(twoPartitions[1:])
+	wantStatus(t, o, "/metrics", 200, "rivulet_stalled_seconds 0\n")
 }
