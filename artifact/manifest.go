@@ -99,8 +99,8 @@ type OwnInfo struct {
 	GainAlone float64              `json:"gain_alone"` // of the nodes without their edges
 }
 
-// answers reports whether there is an expert.
-func (o OwnInfo) answers() bool { return o.Exponents != perceptron.Exponents{} }
+// Answers reports whether there is an expert.
+func (o OwnInfo) Answers() bool { return o.Exponents != perceptron.Exponents{} }
 
 // CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are
 // for probabilities without propagation, whatever the kind.

@@ -289,7 +289,7 @@ func (m *ModelInfo) validate() error {
 	if err := m.Own.Exponents.Validate(); err != nil {
 		return fmt.Errorf("own.exponents.%w", err)
 	}
-	if m.Own != (OwnInfo{}) && !m.Own.answers() {
+	if m.Own != (OwnInfo{}) && !m.Own.Answers() {
 		return errors.New("own has no exponent above 0")
 	}
 	for kind, p := range m.Propagation {

@@ -34,7 +34,7 @@ func (b *Bundle) ownFields(f *fields) {
 
 // validateOwn checks that there are weights if a model is answered beside, that they fit the data, and the exponents.
 func (b *Bundle) validateOwn() error {
-	used := slices.ContainsFunc(b.Manifest.Models, func(m ModelInfo) bool { return m.Own.answers() })
+	used := slices.ContainsFunc(b.Manifest.Models, func(m ModelInfo) bool { return m.Own.Answers() })
 	switch {
 	case b.Own == nil && used:
 		return errors.New("missing, a model of the manifest has own")
@@ -61,7 +61,7 @@ func (b *Bundle) validateOwn() error {
 // is valid.
 func (b *Bundle) Expert(model string) *perceptron.Expert {
 	at := slices.IndexFunc(b.Manifest.Models, func(m ModelInfo) bool { return m.Name == model })
-	if at < 0 || !b.Manifest.Models[at].Own.answers() {
+	if at < 0 || !b.Manifest.Models[at].Own.Answers() {
 		return nil
 	}
 	return &perceptron.Expert{Perceptron: perceptron.New(b.Own, &b.Preprocess),
@@ -70,5 +70,5 @@ func (b *Bundle) Expert(model string) *perceptron.Expert {
 
 // HasOwn reports whether a perceptron of own features answers beside a model of the artifact.
 func (m *Manifest) HasOwn() bool {
-	return slices.ContainsFunc(m.Models, func(m ModelInfo) bool { return m.Own.answers() })
+	return slices.ContainsFunc(m.Models, func(m ModelInfo) bool { return m.Own.Answers() })
 }

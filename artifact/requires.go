@@ -30,7 +30,7 @@ func (m *Manifest) validateTask() error {
 	for i := range m.Models {
 		of := &m.Models[i]
 		if m.Task != target.Classes && (of.Calibration.Kind != propagation.None || len(of.Propagation) > 0 ||
-			of.Own.answers() || m.Task.Regression() && len(of.Calibration.Confidence.Curve) > 0) {
+			of.Own.Answers() || m.Task.Regression() && len(of.Calibration.Confidence.Curve) > 0) {
 			return fmt.Errorf("models[%d] has a propagation, an expert or a threshold, which are of classes, and "+
 				"the task is %s", i, m.Task)
 		}

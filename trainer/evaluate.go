@@ -228,8 +228,8 @@ func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Re
 		r.VersusWhole = eval.Pair(answer.Class, t.whole.Classes(&r), set)
 	}
 	r.Confusion = answer.Confusion(set, t.classes())
-	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels, nil)
-	r.ReliabilityBefore = eval.Reliability(deploy.Uncalibrated(predictor, answer, set), set.Labels, nil)
+	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels)
+	r.ReliabilityBefore = eval.Reliability(deploy.Uncalibrated(predictor, answer, set), set.Labels)
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
 		&r.Agreement:         eval.Equal(answer.Class, t.whole.Classes(&r)),

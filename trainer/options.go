@@ -70,6 +70,9 @@ type Options struct {
 	Representation bool
 	// Propagate has validation try label and error propagation; what is not tried has no tables.
 	Propagate bool
+	// OfferPropagation keeps the propagations that were tried in the artifact, for consumers that ask for one
+	// (predict.calibration), and has none of them served by default.
+	OfferPropagation bool
 	// Own is auto, always or never: whether a small model of an arrival's own features answers beside the models on S
 	// (docs/algorithm.md, section 11).
 	Own string

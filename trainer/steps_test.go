@@ -157,7 +157,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 		}
 	}
 	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.Model.Frozen(onS, k.pre)), support).Logits,
-		Labels: support.Labels}.Temperature(infer.Calibration{})
+		Labels: support.Labels}.Temperature(infer.Calibration{}).Value
 	if chosen.Temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.Temperature, want)
 	}

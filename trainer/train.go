@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/propagation"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -192,6 +193,9 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, t.kinds())
 		if err != nil {
 			return err
+		}
+		if t.options.OfferPropagation {
+			c.Kind = propagation.None
 		}
 		r.calibrations = append(r.calibrations, c)
 	}

@@ -21,7 +21,7 @@ type Confidence struct {
 
 // CalibrationError is the expected calibration error in percent (Guo et al., "On Calibration of Modern Neural
 // Networks", 2017), at temperature 1 (before) and at the calibration's (after); nil if it was not measured.
-// Validation is the half of the validation nodes that was not used to fit the temperature.
+// On the validation nodes each half has the temperature that was fitted to the other one.
 type CalibrationError struct {
 	ValidationBefore *float64 `json:"validation_before,omitempty"`
 	ValidationAfter  *float64 `json:"validation_after,omitempty"`

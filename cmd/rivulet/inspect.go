@@ -96,9 +96,11 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		row("model", "%s%s: %s attachment, fitted on %s, weight decay %.3g", model.Name, what, model.Attachment,
 			model.FittedOn, model.WeightDecay)
 		if t := model.Temperatures; len(t) > 0 {
-			row("", "temperatures %.3f to %.3f, one a label", slices.Min(t), slices.Max(t))
+			row("", "temperatures %.3f to %.3f, one a label, by %d validation nodes", slices.Min(t), slices.Max(t),
+				m.Reference.Nodes)
 		} else {
-			row("", "propagation %s, temperature %.3f", model.Calibration.Kind, model.Calibration.Temperature)
+			row("", "propagation %s, temperature %.3f, by %d validation nodes", model.Calibration.Kind,
+				model.Calibration.Temperature, m.Reference.Nodes)
 		}
 		for k, radius := range model.Radius {
 			row("", "%s ± %.4g holds %d%% of the numbers", m.Data.Classes[k], radius, target.Interval)

@@ -37,7 +37,7 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
-	flags.BoolVar(&o.Costs, "costs", o.Costs, "measure time and memory of inference, too")
+	flags.BoolVar(&o.Costs, "costs", o.Costs, costsUsage)
 	o.Keeper, o.More = mapping.Footprint{}, laboratory
 }
 
@@ -56,6 +56,12 @@ func expandModels(o *trainer.Options) bool {
 // ownUsage is the help of --own.
 const ownUsage = "a small model of an arrival's own features answers beside the models: " +
 	"auto (where validation gains more than 0.5 points), always or never"
+
+// costsUsage and representationUsage are the help of --costs and --representation.
+const (
+	costsUsage          = "measure time and memory of inference, too"
+	representationUsage = "add the tables by which a frozen sgc publishes embeddings"
+)
 
 // spreadUsage is the help of --spread.
 const spreadUsage = "fit models on S (S->S) with the spread of the original nodes around the synthetic ones, too, " +

@@ -19,6 +19,7 @@ import (
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/mapping"
 	"rivulet/trainer"
 	"rivulet/trainer/features"
 	"rivulet/trainer/weights"
@@ -32,6 +33,7 @@ type importFlags struct {
 	options       trainer.Options
 	named         *schemaFlags
 	engine        *engineFlags
+	withMap       *mapFlags
 }
 
 // importedModel is one file of weights and its model.
@@ -54,7 +56,8 @@ func importCommand() *cobra.Command {
 		Short: "Make an artifact of a model that was trained in PyTorch Geometric or DGL",
 		Long: "import reads the weights of a model that rivulet_mcond.export_model wrote (Python), and makes\n" +
 			"it the W_O of a new artifact: the graph is condensed for it as train does, calibrated and measured.\n" +
-			"Several models, each with its --weights and --model, share the artifact.\n\n" +
+			"Several models, each with its --weights and --model, share the artifact. What is served is their answers alone:\n" +
+			"--own adds a small model of a node's own features, and --propagate label or error propagation.\n\n" +
 			"The weights are for features after --preprocess: none for raw ones, l1 for T.NormalizeFeatures().",
 		Args: cobra.NoArgs,
 		Example: "  trainer import --weights model.safetensors --model gcn --data shop --preprocess l1 --out out/shop\n" +
@@ -86,12 +89,19 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
 		"preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory), ", "))
-	o.More = laboratory
+	o.Keeper, o.More = mapping.Footprint{}, laboratory
 	flags.IntVar(&o.Entries, "entries", o.Entries, "most entries of a row of M, of method solved")
+	o.Own = trainer.OwnNever // what answers is the model that was imported
+	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
 	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+	flags.BoolVar(&o.Costs, "costs", o.Costs, costsUsage)
+	flags.BoolVar(&o.Representation, "representation", o.Representation, representationUsage)
+	o.Map = true
+	f.withMap = registerMap(flags, o)
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
 		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
 	registerKinds(flags, o)
+	flags.Lookup("propagate").Usage += "; import serves the chosen one only where the flag is given"
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
 	sizeFlags(cmd, o)
 	f.named = registerSchema(flags, o)
@@ -128,7 +138,8 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 			"standardize or l2-center")
 	}
 	f.options.Models = f.models
-	if err := f.options.Validate(); err != nil {
+	f.options.OfferPropagation = !flags.Changed("propagate")
+	if err := errors.Join(f.options.Validate(), f.withMap.apply(&f.options)); err != nil {
 		return err
 	}
 	return f.engine.check(&f.options, f.out)

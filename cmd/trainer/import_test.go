@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +115,43 @@ func TestImport(t *testing.T) {
 	}
 	if !bytes.Equal(bits(after.Models[1].Params), bits(of.Models[1].Params)) {
 		t.Error("the weights of sage are not those of its file")
+	}
+}
+
+// A model that is wrong on purpose, of random weights, is served as it was imported. What train would add to it is added
+// where that is asked for, and the line "served:" says so.
+func TestImportServesWhatWasImported(t *testing.T) {
+	dir, r := t.TempDir(), rand.New(rand.NewPCG(1, 1))
+	run(t, "train --costs=false --own never --preprocess none --out "+dir+"/trained"+importData)
+	wrong := readArtifact(t, dir+"/trained").Models[0]
+	for _, p := range wrong.Params {
+		for k := range p.Value.Data {
+			p.Value.Data[k] = float32(r.NormFloat64())
+		}
+	}
+	line := "import --costs=false --weights " + weightsOf(t, wrong) + " --model sgc" + importData + "--out " + dir
+	for name, of := range map[string]struct {
+		flags string
+		own   bool
+		kind  string
+	}{
+		"alone": {"", false, propagation.None}, "own": {" --own auto", true, propagation.None},
+		"always": {" --own always --map=false", true, propagation.None},
+		"ep":     {" --propagate", false, propagation.Errors},
+	} {
+		out := run(t, line+"/"+name+of.flags)
+		b := readArtifact(t, dir+"/"+name)
+		served := b.Manifest.Models[0]
+		if served.Own.Answers() != of.own || b.Manifest.HasOwn() != of.own || served.Calibration.Kind != of.kind ||
+			len(served.Propagation) == 0 || (b.Map != nil) == (name == "always") {
+			t.Errorf("%s: own features %v, calibration %s, map %v", name, served.Own, served.Calibration.Kind, b.Map != nil)
+		}
+		at := strings.Index(out, "served: ")
+		says, _, _ := strings.Cut(out[at:], "\n")
+		if strings.Contains(says, "own features") != of.own || !strings.Contains(says, "validation nodes)") ||
+			strings.Contains(says, "error propagation") != (of.kind != propagation.None) {
+			t.Errorf("%s: %s", name, says)
+		}
 	}
 }
 

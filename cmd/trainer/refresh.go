@@ -118,7 +118,7 @@ func refreshCommand() *cobra.Command {
 	data := dataFlags(flags)
 	flags.Float64Var(&f.run.Coverage, "coverage", 0, "share of arrivals to answer; 0: none are marked as abstained")
 	flags.BoolVar(&f.run.Representation, "representation", false,
-		"add the tables by which a frozen sgc publishes embeddings")
+		representationUsage)
 	registerKinds(flags, &f.run)
 	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")

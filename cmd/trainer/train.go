@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -59,8 +61,7 @@ func trainCommand() *cobra.Command {
 	engine := newEngineFlags(flags).fits()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
 		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
-	flags.BoolVar(&o.Representation, "representation", o.Representation,
-		"add the tables by which a frozen sgc publishes embeddings")
+	flags.BoolVar(&o.Representation, "representation", o.Representation, representationUsage)
 	flags.BoolVar(&o.Spread, "spread", o.Spread,
 		spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
 	registerKinds(flags, &o)
@@ -169,8 +170,7 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 	}
 	for _, model := range m.Models {
 		if model.Name == m.DefaultModel {
-			fmt.Fprintf(w, "served: model %s, setting O->S, attachment %s, calibration %s\n", model.Name, model.Attachment,
-				model.Calibration.Kind)
+			fmt.Fprintln(w, servedLine(m, model))
 		}
 	}
 	if served != nil {
@@ -182,6 +182,35 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 	_, err := fmt.Fprintf(w, "trained in %.2f s, %.0f MB at most; artifact %s in %s\n", r.Seconds,
 		float64(r.PeakBytes)/1e6, r.Version, r.Artifact)
 	return err
+}
+
+// servedLine says what consumers serve, what is added to the model, and by how many nodes it was chosen.
+func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
+	line := fmt.Sprintf("served: model %s, setting O->S, attachment %s, calibration %s", model.Name, model.Attachment,
+		model.Calibration.Kind)
+	switch tau := model.Calibration.Temperature; m.Task {
+	case target.Classes:
+		if p, on := model.Propagation[model.Calibration.Kind]; on {
+			tau = p.Temperature
+		}
+		line += fmt.Sprintf(", temperature %.3g", tau)
+	case target.Labels:
+		line += fmt.Sprintf(", temperatures %.3g to %.3g", slices.Min(model.Temperatures), slices.Max(model.Temperatures))
+	case target.Number:
+		line += fmt.Sprintf(", intervals of %d%%", target.Interval)
+	}
+	line += fmt.Sprintf(" (by %d validation nodes)", m.Reference.Nodes)
+	if model.Own.Answers() {
+		line += fmt.Sprintf("; added: a small model of own features, %+.1f points on validation, %+.1f for nodes without "+
+			"edges (--own never leaves it out)", model.Own.Gain, model.Own.GainAlone)
+	}
+	for _, kind := range propagation.Kinds {
+		if kind.Name == model.Calibration.Kind {
+			line += fmt.Sprintf("; added: %s with weight %g (--propagate=false leaves it out)", kind.Title,
+				model.Propagation[kind.Name].Gamma)
+		}
+	}
+	return line
 }
 
 // served returns two rows of node batches: of the model that consumers serve, and of the same model on the whole graph.

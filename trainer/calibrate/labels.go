@@ -7,21 +7,24 @@ import (
 	"rivulet/trainer/eval"
 )
 
-// fewest is the number of calibrating nodes that have a label, and of those that do not have it, below which the label
-// takes the temperature of all labels together: of two nodes that have it the likelihood would ask for any.
+// fewest is the number of nodes that have a label, and of those that do not have it, below which the label takes the
+// temperature of all labels together: of two nodes that have it the likelihood would ask for any.
 const fewest = 10
 
-// Temperatures returns the τ of each label, of the smallest negative log-likelihood on half of the support nodes.
-func (s Support) Temperatures() []float32 {
-	logits, truth := s.calibrating()
-	joint := leastTemperature(func(tau float32) float64 {
-		loss := 0.0
+// Temperatures returns the τ of each label: first one τ for all of them as [Support.Temperature] fits it, then, near
+// that one and by the same rule, one for each label.
+func (s Support) Temperatures() []Temperature {
+	logits, truth := graph.Stack(s.Logits...), graph.Stack(s.Targets...)
+	joint := crossFit(1, func(tau float32) []nodeLoss {
+		out := make([]nodeLoss, logits.Rows)
 		for k := range logits.Cols {
-			loss += labelLoss(logits, truth, k, tau)
+			for i, v := range labelLosses(logits, truth, k, tau) {
+				out[i].truth, out[i].blind = out[i].truth+v.truth, out[i].blind+v.blind
+			}
 		}
-		return loss
+		return out
 	})
-	out := make([]float32, logits.Cols)
+	out := make([]Temperature, logits.Cols)
 	for k := range out {
 		has := 0
 		for i := range truth.Rows {
@@ -29,32 +32,37 @@ func (s Support) Temperatures() []float32 {
 				has++
 			}
 		}
-		if out[k] = joint; min(has, truth.Rows-has) >= fewest {
-			out[k] = leastTemperature(func(tau float32) float64 { return labelLoss(logits, truth, k, tau) })
+		out[k] = joint
+		if min(has, truth.Rows-has) < fewest {
+			continue
+		}
+		of := crossFit(joint.Value, func(tau float32) []nodeLoss { return labelLosses(logits, truth, k, tau) })
+		if of.Value != joint.Value {
+			out[k] = of
 		}
 	}
 	return out
 }
 
-// calibrating returns logits and labels of the half of the nodes that calibrates.
-func (s Support) calibrating() (logits, truth *graph.Dense) {
-	logits, truth = graph.Stack(s.Logits...), graph.Stack(s.Targets...)
-	var nodes []int32
-	for i := range logits.Rows {
-		if calibrating(i) {
-			nodes = append(nodes, int32(i))
+// Of returns the temperatures that are served, and those of the halves.
+func Of(all []Temperature) (value []float32, halves [2][]float32) {
+	for _, t := range all {
+		value = append(value, t.Value)
+		for h, of := range t.Halves {
+			halves[h] = append(halves[h], of)
 		}
 	}
-	return logits.Take(nodes), truth.Take(nodes)
+	return value, halves
 }
 
-// labelLoss is the sum of −log of the probability of the truth of label k.
-func labelLoss(logits, truth *graph.Dense, k int, tau float32) float64 {
-	loss := 0.0
-	for i := range logits.Rows {
-		loss += descent.LabelEntropy(float64(logits.Row(i)[k])/float64(tau), float64(truth.Row(i)[k]))
+// labelLosses returns the losses of the nodes in label k.
+func labelLosses(logits, truth *graph.Dense, k int, tau float32) []nodeLoss {
+	losses := make([]nodeLoss, logits.Rows)
+	for i := range losses {
+		z := float64(logits.Row(i)[k]) / float64(tau)
+		losses[i] = nodeLoss{descent.LabelEntropy(z, float64(truth.Row(i)[k])), descent.LabelEntropy(z, 0.5)}
 	}
-	return loss
+	return losses
 }
 
 // rankLabels says how sure a prediction of labels is, and which share of them is right.
@@ -69,9 +77,9 @@ func rankLabels(probabilities, truth []float32) rankedPrediction {
 }
 
 // reliability sorts probabilities into bins: of the predicted classes, or of all labels.
-func (s Support) reliability(probabilities []*graph.Dense, keep func(i int) bool) []eval.Bin {
+func (s Support) reliability(probabilities []*graph.Dense) []eval.Bin {
 	if s.Targets != nil {
-		return eval.LabelReliability(probabilities, s.Targets, keep)
+		return eval.LabelReliability(probabilities, s.Targets)
 	}
-	return eval.Reliability(probabilities, s.Labels, keep)
+	return eval.Reliability(probabilities, s.Labels)
 }

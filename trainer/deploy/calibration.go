@@ -67,8 +67,14 @@ func (c *Calibration) calibrateTargets(answer *eval.Answer, support *eval.Set, c
 		return nil
 	}
 	of := calibrate.Support{Logits: answer.Logits, Labels: support.Labels, Targets: support.Targets}
-	c.Temperatures = of.Temperatures()
-	c.confidence = of.Confidence(c.plain(), coverage)
+	var halves [2]infer.Calibration
+	values, by := calibrate.Of(of.Temperatures())
+	c.Temperatures = values
+	for h := range halves {
+		halves[h] = c.plain()
+		halves[h].Temperatures = by[h]
+	}
+	c.confidence = of.Confidence(c.plain(), halves, coverage)
 	return nil
 }
 
@@ -91,8 +97,7 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 		return out, out.calibrateTargets(answer, support, coverage)
 	}
 	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
-	out.Temperature = validation.Temperature(out.plain())
-	out.confidence = validation.Confidence(infer.Calibration{Temperature: out.Temperature}, coverage)
+	out.Temperature, out.confidence = fitted(validation, out.plain(), coverage)
 	best := out.Validation + propagationGain
 	if p.Sweep == nil {
 		kinds = nil
@@ -142,9 +147,19 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 	for _, b := range support.Batches {
 		validation.F = append(validation.F, run.Propagate(b)) // as it is served, which differs from the sweep's by rounding
 	}
-	best.Info.Temperature = validation.Temperature(best.Calibration(kind))
-	best.Info.Confidence = validation.Confidence(best.Calibration(kind), coverage)
+	best.Info.Temperature, best.Info.Confidence = fitted(validation, best.Calibration(kind), coverage)
 	return best, nil
+}
+
+// fitted returns the temperature of a calibration, and the confidence with it.
+func fitted(s calibrate.Support, c infer.Calibration, coverage float64) (float32, baseline.Confidence) {
+	t := s.Temperature(c)
+	halves := [2]infer.Calibration{c, c}
+	for h := range halves {
+		halves[h].Temperature = t.Halves[h]
+	}
+	c.Temperature = t.Value
+	return t.Value, s.Confidence(c, halves, coverage)
 }
 
 // CalibrationOf returns the calibration that an artifact of classes describes.

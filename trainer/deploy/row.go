@@ -87,8 +87,8 @@ func (d *Row) Judge(r *eval.Result, predictor *infer.Predictor, answer *eval.Ans
 		return
 	}
 	r.Labels = answer.Labels(set)
-	r.Reliability = eval.LabelReliability(answer.Probabilities, set.Targets, nil)
-	r.ReliabilityBefore = eval.LabelReliability(Uncalibrated(predictor, answer, set), set.Targets, nil)
+	r.Reliability = eval.LabelReliability(answer.Probabilities, set.Targets)
+	r.ReliabilityBefore = eval.LabelReliability(Uncalibrated(predictor, answer, set), set.Targets)
 	r.ECE.Mean, r.ECEBefore.Mean = eval.ECE(r.Reliability), eval.ECE(r.ReliabilityBefore)
 }
 

@@ -220,18 +220,18 @@ func TestSection8Confusion(t *testing.T) {
 func TestSection6ECE(t *testing.T) {
 	p := &graph.Dense{Rows: 4, Cols: 2, Data: []float32{.9, .1, .92, .08, .4, .6, .5, .5}}
 	labels := [][]int32{{0, 1, 1, 0}}
-	bins := Reliability([]*graph.Dense{p}, labels, nil)
+	bins := Reliability([]*graph.Dense{p}, labels)
 	// .9 and .92 share a bin: half of them right. .6 (class 1) is right, .5 (class 0) is right.
 	want := 100 * (2*math.Abs(.5-.91) + .4 + .5) / 4
 	if got := ECE(bins); math.Abs(got-want) > 1e-4 {
 		t.Errorf("ECE is %v, want %v: %v", got, want, bins)
 	}
-	only := Reliability([]*graph.Dense{p}, labels, func(i int) bool { return i == 2 })
+	only := Reliability([]*graph.Dense{{Rows: 1, Cols: 2, Data: p.Row(2)}}, [][]int32{{1}})
 	if got := ECE(only); math.Abs(got-40) > 1e-4 {
 		t.Errorf("ECE of one node is %v, want 40", got)
 	}
 	sure := &graph.Dense{Rows: 1, Cols: 2, Data: []float32{1, 0}}
-	if got := ECE(Reliability([]*graph.Dense{sure}, [][]int32{{0}}, nil)); got != 0 {
+	if got := ECE(Reliability([]*graph.Dense{sure}, [][]int32{{0}})); got != 0 {
 		t.Errorf("ECE of a certain right answer is %v", got)
 	}
 }

@@ -71,15 +71,11 @@ func averagePrecision(logits, truth *graph.Dense, k int) float64 {
 }
 
 // LabelReliability sorts the probabilities of all labels (a batch each) into bins. Confidence of a bin is the mean
-// probability of its labels, accuracy the share of them that is true. keep selects rows by their place in the set; nil:
-// all.
-func LabelReliability(probabilities, truth []*graph.Dense, keep func(i int) bool) []Bin {
-	bins, at := newBins(), 0
+// probability of its labels, accuracy the share of them that is true.
+func LabelReliability(probabilities, truth []*graph.Dense) []Bin {
+	bins := newBins()
 	for b, p := range probabilities {
 		for i := range p.Rows {
-			if at++; keep != nil && !keep(at-1) {
-				continue
-			}
 			for k, v := range p.Row(i) {
 				bins.count(v, truth[b].Row(i)[k] != 0)
 			}

@@ -30,7 +30,7 @@ func TestLabelScores(t *testing.T) {
 			t.Errorf("%s is %v, want %v", what, of[0], of[1])
 		}
 	}
-	bins := LabelReliability([]*graph.Dense{dense(2, 3, 1, 1, 0, 0, 0, 0), dense(1, 3, 1, 1, 0)}, s.Targets, nil)
+	bins := LabelReliability([]*graph.Dense{dense(2, 3, 1, 1, 0, 0, 0, 0), dense(1, 3, 1, 1, 0)}, s.Targets)
 	if bins[0].Count != 5 || bins[0].Accuracy != 0 || bins[ReliabilityBins-1].Count != 4 ||
 		bins[ReliabilityBins-1].Accuracy != 0.75 {
 		t.Errorf("bins %+v", bins)

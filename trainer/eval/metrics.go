@@ -68,14 +68,10 @@ const ReliabilityBins = 15
 
 // Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep selects
 // rows by their place in the set; nil: all.
-func Reliability(probabilities []*graph.Dense, labels [][]int32, keep func(i int) bool) []Bin {
-	bins, at := newBins(), 0
+func Reliability(probabilities []*graph.Dense, labels [][]int32) []Bin {
+	bins := newBins()
 	for b, p := range probabilities {
 		for i, y := range labels[b] {
-			at++
-			if keep != nil && !keep(at-1) {
-				continue
-			}
 			row := p.Row(i)
 			c := infer.ArgMax(row)
 			bins.count(row[c], c == int(y))
