@@ -172,7 +172,7 @@ type Answer struct {
 	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`
 
 	Representation string  `key:"representation" default:"none" oneof:"none|logits|embedding" usage:"add a vector for feeds that compute with it: the logits, or the layer before the classifier (of a frozen sgc the propagated features, for which the artifact must have been trained with --representation)"`
-	Explain        int     `key:"explain" default:"0" min:"0" max:"100" unit:"reasons" usage:"how many of its strongest reasons a prediction lists: features and neighbours with their shares of the logit (docs/explain.md); frozen attachment only" zero:"none"`
+	Explain        int     `key:"explain" default:"0" min:"0" max:"100" unit:"reasons" usage:"how many of its strongest reasons a prediction lists: features and neighbours with what they add to the logit (docs/explain.md)" zero:"none"`
 	ExplainIDs     bool    `key:"explain_ids" default:"false" usage:"name the neighbours among the reasons by their ids"`
 	Coverage       float64 `key:"coverage" default:"0" unit:"share" check:"share" usage:"share of the arrivals to answer, up to 1: predictions are marked as abstained if their probability is below the threshold at which this share of the validation nodes is answered" zero:"none is marked"`
 }

@@ -13,6 +13,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/attach"
+	"rivulet/infer/explain"
 	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
@@ -37,6 +38,7 @@ const (
 
 // benchVersion keeps M in memory, as a warm cache does.
 type benchVersion struct {
+	explainer *explain.Explainer
 	predictor infer.Predictor
 	classes   []string
 	rows      map[string]attach.Row
@@ -65,6 +67,7 @@ func newBenchVersion() *benchVersion {
 	v := &benchVersion{predictor: infer.Predictor{Model: sgc.Frozen(tables, pre),
 		Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}},
 		rows: make(map[string]attach.Row, benchNodes)}
+	v.explainer = explain.New(&v.predictor, nil)
 	for i := range benchClasses {
 		v.classes = append(v.classes, fmt.Sprintf("class-%d", i))
 	}

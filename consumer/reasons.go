@@ -52,7 +52,7 @@ const explainWork = 1 << 14
 
 // reason translates a reason that infer found for arrival i into its wire form.
 func (p *Pipeline) reason(out *reasons, names []string, in *decodedBatch, i int, r *explain.Reason) event.Reason {
-	wire := event.Reason{Kind: r.Kind, Share: float32(r.Share.Class), Margin: float32(r.Share.Margin)}
+	wire := event.Reason{Kind: r.Kind, Share: float32(r.Figure.Class), Margin: float32(r.Figure.Margin)}
 	switch {
 	case r.Kind == explain.ReasonFeature && names != nil:
 		wire.Name = names[r.At]

@@ -137,7 +137,7 @@ const (
 	RepresentationEmbedding = "embedding" // the layer before the classifier; for SGC the propagated features
 )
 
-// Explanation says why a prediction has its class and not another one, in shares of raw logits.
+// Explanation says why a prediction has its class and not another one, in raw logits.
 type Explanation struct {
 	// RunnerUp is the class that Margin is against: the other class with the largest logit. −1: there is none.
 	RunnerUp int
@@ -151,7 +151,8 @@ type Reason struct {
 	// Name is the feature's name, or its position if features have no names. ID is the neighbour's or arrival's id; empty
 	// unless asked for.
 	Name, ID string
-	// Share is the reason's part of the class's logit, Margin its part of the lead over the runner-up.
+	// Share is what the reason adds to the class's logit, Margin what it adds to the lead over the runner-up: of linear
+	// models exact shares, of others what is lost without it (docs/explain.md).
 	Share, Margin float32
 }
 

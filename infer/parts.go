@@ -7,73 +7,58 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// Parts are the tables and weights of a frozen deployment, for package explain, which takes logits apart. They are
-// read-only.
+// Parts are the tables and weights of a linear model's frozen deployment, for package explain, which takes logits
+// apart. They are read-only.
 type Parts struct {
-	Network *Network
-	Project *preprocess.Projection // onto the first weights
+	Project *preprocess.Projection // onto the weights
+	Bias    []float32
+	Mix     []float32 // w_0 … w_K of the hops; nil of a relational model, which has one layer
 	// Tables has a node's tables in one row: u_t begins at column U[t], c at column C. There may be more columns.
 	Tables *graph.Dense
 	U      []int
 	C      int
 }
 
-// PartsOf returns the parts of a frozen deployment of a model; nil of a joint one.
+// PartsOf returns the parts of a frozen deployment of a linear model; nil of any other deployment.
 func PartsOf(d Deployment) *Parts {
 	switch f := d.(type) {
 	case *frozenMixture:
 		width := len(f.bias)
-		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.hops * width}
+		p := &Parts{Project: f.project, Bias: f.bias, Mix: f.all, Tables: f.tables, C: f.hops * width}
 		for t := range f.hops {
 			p.U = append(p.U, t*width)
 		}
 		return p
-	case *frozenRestart:
-		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables}
-		for t := range f.hops {
-			p.U = append(p.U, 1+t*f.width)
-		}
-		return p
 	case *frozenRelational:
-		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, C: f.tables.Cols}
-		at := 0
-		for _, width := range f.widths() {
-			p.U, at = append(p.U, at), at+width
+		if f.net.Architecture.Linear() {
+			return &Parts{Project: f.project, Bias: f.layers[0].bias, Tables: f.tables, U: []int{0}}
 		}
-		return p
-	case *frozenConvolution:
-		p := &Parts{Network: f.net, Project: f.project, Tables: f.tables, U: []int{0}, C: f.layers[0].width()}
-		at := p.C + f.back()
-		for _, l := range f.layers[1:] {
-			p.U = append(p.U, at)
-			at += l.width()
-		}
-		return p
 	}
 	return nil
 }
 
 // HoldNorm returns a deployment for features that were divided by their norm before, so that leaving out a feature does
-// not change the others, and the projection that has this norm.
-func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection) {
+// not change the others, and the projection that has this norm. An answer depends on arrivals of its batch that are at
+// most reach edges of ã away; with a negative reach on all of them.
+func HoldNorm(d Deployment) (held Deployment, project *preprocess.Projection, reach int) {
 	switch m := d.(type) {
 	case *frozenMixture:
 		of := *m
-		held, project, of.project = &of, of.project, of.project.Undivided()
+		held, project, of.project, reach = &of, of.project, of.project.Undivided(), of.hops
 	case *frozenConvolution:
 		of := *m
-		held, project, of.project = &of, of.project, of.project.Undivided()
+		held, project, of.project, reach = &of, of.project, of.project.Undivided(), len(of.layers)
 	case *frozenRelational:
 		of := *m
-		held, project, of.project = &of, of.project, of.project.Undivided()
+		held, project, of.project, reach = &of, of.project, of.project.Undivided(), 0
 	case *frozenRestart:
 		of := *m
-		held, project, of.project = &of, of.project, of.project.Undivided()
+		held, project, of.project, reach = &of, of.project, of.project.Undivided(), of.hops
 	case *joint:
 		of := *m
-		held, project, of.project = &of, of.project, of.project.Undivided()
+		held, project, of.project, reach = &of, of.project, of.project.Undivided(), -1
 	default:
 		panic(fmt.Sprintf("infer: a deployment of type %T cannot be explained", d))
 	}
-	return held, project
+	return held, project, reach
 }

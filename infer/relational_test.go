@@ -275,7 +275,8 @@ func rowOfR(b *attach.Batch) []float32 {
 	return out
 }
 
-// The shares of an explanation add up to the logit, and a removed neighbour is the prediction without it.
+// The shares of a linear model's explanation add up to the logit, and of every model a removed neighbour is the
+// prediction without it.
 func TestRelationalExplanations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for _, name := range relationalModels {
@@ -303,7 +304,12 @@ func TestRelationalExplanations(t *testing.T) {
 		logits, probabilities := p.Predict(b)
 		x := explain.New(p, w.bins)
 		e := x.Explain(b, direct, 0, logits.Row(0), probabilities.Row(0))
-		if sum := e.Sum(); math.Abs(sum.Class-e.Logit.Class) > 1e-4 || math.Abs(sum.Margin-e.Logit.Margin) > 1e-4 {
+		linear := name == "rsgc" || name == "dirsgc"
+		if e.Shares != linear {
+			t.Errorf("%s: shares %v, want %v", name, e.Shares, linear)
+		}
+		sum := e.Sum()
+		if linear && max(math.Abs(sum.Class-e.Logit.Class), math.Abs(sum.Margin-e.Logit.Margin)) > 1e-4 {
 			t.Errorf("%s: shares add up to %v, the logit is %v", name, sum, e.Logit)
 		}
 		if len(e.Neighbours) != len(rows) || len(rows) < 2 {

@@ -1,8 +1,6 @@
 package serving
 
 import (
-	"fmt"
-
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
@@ -22,15 +20,11 @@ func (v *Version) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [
 // FeatureNames returns the names of the features by position, as the schema has them; nil: there is none.
 func (v *Version) FeatureNames() []string { return v.names }
 
-// prepareExplain makes the explainer, and refuses a model whose predictions have no shares if reasons are wanted.
+// prepareExplain makes the explainer, and refuses a task whose answers have no reasons if some are wanted.
 func (v *Version) prepareExplain(wanted bool) error {
 	if err := v.Task().Require("output.explain"); wanted && err != nil {
 		return err
 	}
 	v.explainer = explain.New(&v.predictor, v.Bins())
-	if wanted && !v.explainer.Shares() {
-		return fmt.Errorf("reasons are wanted, and in %s attachment a prediction has no shares: "+
-			"serve it frozen, or ask rivulet explain, which removes one thing after the other", v.attachment)
-	}
 	return nil
 }

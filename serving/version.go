@@ -43,7 +43,7 @@ type Options struct {
 	// Capabilities are those that the settings ask for, as [target.Task.Require] knows them: a version whose task does not
 	// have one is refused.
 	Capabilities []string
-	// Explain says whether predictions carry their strongest reasons, which only frozen models have.
+	// Explain says whether predictions carry their strongest reasons.
 	Explain bool
 	// Signers are public keys. One of them must have signed a version's manifest; nil: it need not be signed.
 	Signers []ed25519.PublicKey

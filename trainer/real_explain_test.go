@@ -114,7 +114,9 @@ func (e *explaining) check(t *testing.T, name string, p *infer.Predictor, nodes 
 		rows := e.rows(i)
 		x, logits := e.explain(p, i, rows)
 		tolerance := max(1, math.Abs(x.Logit.Class))
-		rest = max(rest, math.Abs(x.Sum().Class-x.Logit.Class)/tolerance)
+		if x.Shares {
+			rest = max(rest, math.Abs(x.Sum().Class-x.Logit.Class)/tolerance)
+		}
 		if at, strongest := strongestRemoval(x); strongest != nil {
 			removed++
 			_, without, _ := e.answer(p, i, slices.Delete(slices.Clone(rows), at, at+1))

@@ -80,15 +80,17 @@ func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 	if line := e.String(); line != "" {
 		fmt.Fprintln(t.w, line)
 	}
-	if e.Own != nil {
-		fmt.Fprintf(t.w, "the small model of own features adds %.4f to the logit, %.4f to the lead: "+
-			"a part of the shares of bias, centring and features\n", e.Own.Class, e.Own.Margin)
-	}
 	table := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "share\tof the lead\twithout it\tof the lead\t  what")
 	if e.Shares {
-		line(table, e.Bias, nil, "bias")
-		line(table, e.Centring, nil, "centring")
+		fmt.Fprint(table, "share\tof the lead\t")
+	}
+	fmt.Fprintln(table, "without it\tof the lead\t  what")
+	if e.Shares {
+		line(table, e, e.Bias, nil, "bias")
+		line(table, e, e.Centring, nil, "centring")
+	}
+	if e.Own != nil {
+		line(table, e, *e.Own, &explain.Term{Without: *e.Own, Removed: true}, "small model of own features")
 	}
 	t.terms(table, e, e.Features, "feature",
 		func(term *explain.Term) string { return "feature " + cli.Text(explanation.FeatureName(e, term.At)) })
@@ -97,13 +99,10 @@ func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 		return "arrival " + cli.Text(e.Among[term.At])
 	})
 	if e.Shares {
-		line(table, e.Sum(), nil, "sum of the shares")
+		line(table, e, e.Sum(), nil, "sum of the shares")
 	}
 	if err := table.Flush(); err != nil {
 		return err
-	}
-	if !e.Shares {
-		fmt.Fprintln(t.w, "joint attachment has no shares, only what is lost without something")
 	}
 	if e.NotRemoved > 0 {
 		fmt.Fprintf(t.w, "%d smaller terms were not removed one by one\n", e.NotRemoved)
@@ -116,21 +115,24 @@ func (t textExplanations) Explanation(e *consumer.ExplainedArrival) error {
 func (t textExplanations) terms(w io.Writer, e *consumer.ExplainedArrival, terms []explain.Term, kind string,
 	name func(*explain.Term) string) {
 	for k := range terms[:min(t.most, len(terms))] {
-		line(w, terms[k].Share, &terms[k], name(&terms[k]))
+		line(w, e, terms[k].Share, &terms[k], name(&terms[k]))
 	}
 	if len(terms) > t.most {
 		rest := explain.Explanation{Features: terms[t.most:]}
-		line(w, rest.Sum(), nil, fmt.Sprintf("%d other %ss", len(terms)-t.most, kind))
+		line(w, e, rest.Sum(), nil, fmt.Sprintf("%d other %ss", len(terms)-t.most, kind))
 	}
 }
 
-// line writes a figure and, if there is one, the effect of its removal.
-func line(w io.Writer, share explain.Figure, term *explain.Term, what string) {
+// line writes a share, of a model that has shares, and what is lost without the term, if it was removed.
+func line(w io.Writer, e *consumer.ExplainedArrival, share explain.Figure, term *explain.Term, what string) {
+	if e.Shares {
+		fmt.Fprintf(w, "%+.4f\t%+.4f\t", share.Class, share.Margin)
+	}
 	without := "\t"
 	if term != nil && term.Removed {
 		without = fmt.Sprintf("%+.4f\t%+.4f", term.Without.Class, term.Without.Margin)
 	}
-	fmt.Fprintf(w, "%+.4f\t%+.4f\t%s\t  %s\n", share.Class, share.Margin, without, what)
+	fmt.Fprintf(w, "%s\t  %s\n", without, what)
 }
 
 // neighbourText names a neighbour, and the synthetic nodes that carry its share.

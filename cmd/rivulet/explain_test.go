@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
+	"rivulet/infer/architecture"
 	"rivulet/internal/explanation"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -34,6 +35,19 @@ func TestExplainAsTextAndAsJSON(t *testing.T) {
 		"neighbour " + b.Mapping.IDs[0], "neighbour nobody (unknown)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+	for k := range b.Models { // of a model without shares stand the columns of what is lost without a term alone
+		a, err := architecture.Lookup(b.Models[k].Name)
+		expect.OK(t, err)
+		text := run("--model", a.Name)
+		for _, only := range []string{"share  of the lead", "bias", "sum of the shares"} {
+			if strings.Contains(text, only) != a.Linear() {
+				t.Errorf("the text of %s, which is linear: %v, has %q: %v\n%s", a.Name, a.Linear(), only, !a.Linear(), text)
+			}
+		}
+		if !strings.Contains(text, "without it  of the lead  what") || !strings.Contains(text, "feature 3") {
+			t.Errorf("the text of %s lacks what is lost without a feature:\n%s", a.Name, text)
 		}
 	}
 	var e explanation.Explanation

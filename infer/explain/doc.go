@@ -1,19 +1,16 @@
 // Package explain says why an arrival got its class (docs/algorithm.md, section 10). An [Explainer] belongs to one
-// predictor. It divides the logit of a class into shares of the model's biases, of the arrival's features, of its
-// neighbours and of the other arrivals of its batch; for an explanation in full it also removes the largest terms one
-// after the other and predicts again. Frozen models have shares, joint ones only removals.
+// predictor and has two figures for each term of a prediction: a feature, a neighbour, another arrival of the batch,
+// the small model of own features.
 //
-//	logit = bias + own·(x W less its centring) + Σ_j read·(row of the tables of neighbour j) + Σ among
+//   - Without: how much the logit falls if the model answers again without the term. Every model has it.
+//   - Share: what the term adds to the logit. Linear models have it (sgc, ssgc, rsgc, dirsgc), and the shares add up to
+//     the logit. They are computed in float64.
 //
-// with relus, degrees and norm held as they are, so that the shares add up to the logit. Everything is computed in
-// float64.
+// Files:
 //
-//	explain.go    Explanation, the terms in full
-//	strongest.go  the largest shares alone, for every prediction of a stream
-//	share.go      an arrival with the arrivals of its batch that it can read, and the shares of its terms
-//	hops.go       the coefficients of models of hops: sgc, ssgc, appnp
-//	layers.go     the coefficients of models whose layers read neighbours: gcn, sage, cheby
-//	relational.go the coefficients of models that read the relations of edges: rsgc, rgcn, dirsgc, dirsage
-//	expert.go     those of the expert of own features, a part of the shares of features and biases
-//	removal.go    the arrival without one of its terms, by a second pass
+//	explain.go    Explanation: all terms of an arrival, for a person who reads it
+//	strongest.go  the largest terms alone, for every prediction of a stream
+//	removal.go    the answer again without a term
+//	shares.go     the shares of a linear model's terms
+//	hops.go       sgc and ssgc: an arrival with the arrivals of its batch that it can read, hop by hop
 package explain

@@ -10,11 +10,12 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
 )
 
-// Most terms that get a second pass ([Term.Without]), by first-order size.
+// Most terms that are removed ([Term.Without]), the largest ones.
 const (
 	MostNeighboursRemoved = 32 // known neighbours and arrivals of the batch together
 	MostFeaturesRemoved   = 16
@@ -34,14 +35,17 @@ func (f *Figure) add(g Figure) {
 type Term struct {
 	// At is a feature's position, a neighbour's place in its arrival's list, or an arrival's place in the batch.
 	At int
-	// Share is the term's part of the logit at the arrival's own degree (docs/algorithm.md, section 10).
+	// Share is the term's part of the logit at the arrival's own degree (docs/algorithm.md, section 10); 0 of models that
+	// are not linear.
 	Share Figure
-	// Without is by how much the logit falls if the term is removed, the arrival's degree included, by a second pass of
-	// the model. Removed says that the pass was made.
+	// Without is by how much the logit falls if the term is removed, the arrival's degree included: the model answers
+	// again. Removed says that it did.
 	Without Figure
 	Removed bool
 	// Through are the synthetic nodes that a neighbour's share comes through, largest first; they sum to it.
 	Through []Through
+
+	size float64 // |Share.Margin|; without shares a guess at |Without.Margin| until the term was removed
 }
 
 // Through is the part of a neighbour's share that one synthetic node carries.
@@ -50,21 +54,20 @@ type Through struct {
 	Share Figure
 }
 
-// Explanation says why an arrival got its class, in raw logits before temperature. The shares of all terms add up
-// to Logit: to rounding, as relus, degrees and norm are held as they are.
+// Explanation says why an arrival got its class, in raw logits before temperature.
 type Explanation struct {
 	Class, RunnerUp int    // the published class, and the other one with the largest logit; −1: there is only one class
 	Logit           Figure // of the class, and its lead over the runner-up
-	// Shares reports whether there are shares: frozen attachment has them, joint attachment has Without alone.
+	// Shares reports whether terms have shares: those of linear models in frozen attachment have. The shares of all terms
+	// and of Own add up to Logit, to rounding.
 	Shares         bool
-	Bias, Centring Figure // shares of the model's biases, and of subtracting the mean of the features
-	// Own is the part of the expert of own features, nil if there is none. It is a part of the shares of Bias, Centring
-	// and Features.
+	Bias, Centring Figure // shares of the model's bias, and of subtracting the mean of the features
+	// Own is what the small model of own features adds to the logit ([perceptron.Expert]); nil: there is none.
 	Own *Figure
 	// Features that are not 0, Neighbours (all listed ids that could be known) and Batch, the arrivals of a graph batch
-	// that the arrival has an edge to. Largest share of the margin first; in joint attachment largest weights.
+	// that the arrival has an edge to. Largest figure of the margin first: of Share, else of Without.
 	Features, Neighbours, Batch []Term
-	// Ties and unknown neighbours aside, NotRemoved counts the terms that got no second pass, as there are too many.
+	// Unknown neighbours aside, NotRemoved counts the terms that were not removed, as there are too many.
 	NotRemoved int
 	// ModelClass is the class with the largest logit. Model and Published are the probabilities of Class before and
 	// after label or error propagation.
@@ -73,20 +76,17 @@ type Explanation struct {
 	Model, Published float64
 }
 
-// Features' shares together, neighbours' and the batch's.
-func (e *Explanation) sum(terms []Term) (sum Figure) {
-	for i := range terms {
-		sum.add(terms[i].Share)
-	}
-	return sum
-}
-
 // Sum is the sum of all shares.
 func (e *Explanation) Sum() Figure {
 	sum := e.Bias
 	sum.add(e.Centring)
+	if e.Own != nil {
+		sum.add(*e.Own)
+	}
 	for _, terms := range [][]Term{e.Features, e.Neighbours, e.Batch} {
-		sum.add(e.sum(terms))
+		for i := range terms {
+			sum.add(terms[i].Share)
+		}
 	}
 	return sum
 }
@@ -94,50 +94,71 @@ func (e *Explanation) Sum() Figure {
 // Explainer explains the answers of one predictor. It is never changed by a batch and is safe for concurrent use.
 type Explainer struct {
 	predictor *infer.Predictor
-	model     frozen // nil: the predictor's is joint
-	nodes     int    // of S
+	linear    *infer.Parts           // nil: the model has no shares
+	nodes     int                    // of S
+	held      infer.Deployment       // the model, for features that were divided by their norm
+	expert    *perceptron.Expert     // the small model of own features for the same; nil: there is none
+	project   *preprocess.Projection // has that norm
+	reach     int                    // as in [infer.HoldNorm]
+	sizes     []float32              // of each feature the norm of its row of the first weights; nil: Strongest has shares
 }
 
 // New returns the explainer of a predictor by tables of bins of weights, whose model is not to be exchanged later.
 func New(p *infer.Predictor, bins *graph.Bins) *Explainer {
-	return &Explainer{p, frozenOf(infer.PartsOf(p.Model)), p.Model.Nodes() / bins.Len()}
+	x := &Explainer{predictor: p, linear: infer.PartsOf(p.Model), nodes: p.Model.Nodes() / bins.Len(),
+		expert: p.Expert.HoldNorm()}
+	x.held, x.project, x.reach = infer.HoldNorm(p.Model)
+	if x.linear != nil && x.expert == nil {
+		return x
+	}
+	x.sizes = make([]float32, x.project.Weight.Rows)
+	for f := range x.sizes {
+		x.sizes[f] = float32(norm(x.project.Weight.Row(f)))
+		if x.expert != nil {
+			x.sizes[f] += float32(norm(x.expert.Projection().Weight.Row(f)))
+		}
+	}
+	return x
 }
 
-// Shares reports whether the predictor's model has shares: every frozen one does.
-func (x *Explainer) Shares() bool { return x.model != nil }
+func norm(row []float32) float64 {
+	sum := 0.0
+	for _, v := range row {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum)
+}
 
 // Explain tells why arrival i of a batch got its class (docs/algorithm.md, section 10). rows are the rows of M that
 // the batch was attached by ([attach.Batch.Attach]), times the weights of edges ([attach.Attacher.Weigh]), logits and
-// probabilities the arrival's answer by Predict. It is for looking at single arrivals: a second pass for each removal
-// is some fifty forward passes. The batch is not changed.
+// probabilities the arrival's answer by Predict. It is for looking at single arrivals: it takes as long as some fifty
+// predictions. The batch is not changed.
 func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits, probabilities []float32) *Explanation {
 	p := x.predictor
 	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits),
-		Propagation: p.Calibration.Kind}
+		Propagation: p.Calibration.Kind, Shares: x.linear != nil}
 	e.RunnerUp = runnerUp(logits, e.Class)
 	e.Logit = figure(logits, e.Class, e.RunnerUp)
 	model := make([]float32, len(logits))
 	infer.Softmax(model, logits, p.Calibration.Temperature)
 	e.Model, e.Published = float64(model[e.Class]), float64(probabilities[e.Class])
-	if x.model != nil {
-		e.Shares = true
+	e.Own = x.own(b, i, e.Class, e.RunnerUp)
+	if e.Shares {
 		e.share(x, b, rows, i)
 	} else {
-		_, project := infer.HoldNorm(p.Model)
-		e.list(project, b, rows, i)
+		e.list(x, b, rows, i)
 	}
-	if p.Expert != nil {
-		own := p.Expert.Share(b, i)
-		f := figure(own, e.Class, e.RunnerUp)
-		e.Own = &f
-	}
-	for _, terms := range [][]Term{e.Features, e.Neighbours, e.Batch} {
-		slices.SortStableFunc(terms, func(s, t Term) int {
-			return cmp.Or(cmp.Compare(math.Abs(t.Share.Margin), math.Abs(s.Share.Margin)), cmp.Compare(s.At, t.At))
-		})
-	}
-	x.remove(e, b, rows, i)
+	x.remove(e, b, rows, i, MostFeaturesRemoved, MostNeighboursRemoved)
 	return e
+}
+
+// own is what the small model of own features adds to arrival i's logits; nil: there is none.
+func (x *Explainer) own(b *attach.Batch, i, class, other int) *Figure {
+	if x.predictor.Expert == nil {
+		return nil
+	}
+	f := figure(x.predictor.Expert.Share(b, i), class, other)
+	return &f
 }
 
 // runnerUp is the class with the largest logit, leaving out class but; −1: there is none.
@@ -160,55 +181,62 @@ func figure(logits []float32, class, other int) Figure {
 	return f
 }
 
-// share fills the terms of a frozen model.
+// share sets the terms of a linear model, with their shares.
 func (e *Explanation) share(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) {
-	s := decomposition{}
+	s := shares{}
 	s.begin(x, b, rows, i, e.Class, e.RunnerUp)
 	e.Bias, e.Centring = s.bias(), s.centring()
-	for at := range s.cols {
-		e.Features = append(e.Features, Term{At: int(s.cols[at]), Share: s.feature(at)})
+	add := func(to *[]Term, t Term) {
+		t.size = math.Abs(t.Share.Margin)
+		*to = append(*to, t)
+	}
+	for at, col := range s.features() {
+		add(&e.Features, Term{At: int(col), Share: s.feature(at)})
 	}
 	for at := range rows[i] {
 		t := Term{At: at, Through: s.through(&rows[i][at])}
 		for _, through := range t.Through {
 			t.Share.add(through.Share)
 		}
-		e.Neighbours = append(e.Neighbours, t)
+		add(&e.Neighbours, t)
 	}
 	for at, j := range s.place.among(0) {
-		e.Batch = append(e.Batch, Term{At: int(j), Share: s.arrival(at)})
+		add(&e.Batch, Term{At: int(j), Share: s.arrival(at)})
 	}
 }
 
-// list fills the terms without shares, in the order in which they are to be removed: features by how far they are
-// from 0 in the first weights, neighbours by their weights on S.
-func (e *Explanation) list(project *preprocess.Projection, b *attach.Batch, rows [][]attach.Row, i int) {
-	cols, vals := notZero(b, i)
-	w := project.Weight
-	sizes := map[int]float64{}
-	for at, c := range cols {
-		sum := 0.0
-		for _, v := range w.Row(int(c)) {
-			sum += float64(v) * float64(v)
+// list sets the terms of a model without shares, each with a guess at how much it counts: a feature by how far it is
+// from 0 in the first weights, a neighbour by its weights on S, an arrival of the batch by its edge's weight.
+func (e *Explanation) list(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) {
+	b.X.Each(i, func(c int, v float32) {
+		if v != 0 {
+			e.Features = append(e.Features, Term{At: c, size: math.Abs(float64(v)) * float64(x.sizes[c])})
 		}
-		sizes[int(c)] = math.Abs(float64(vals[at])) * math.Sqrt(sum)
-		e.Features = append(e.Features, Term{At: int(c)})
-	}
-	bySize := func(s, t Term) int { return cmp.Or(cmp.Compare(sizes[t.At], sizes[s.At]), cmp.Compare(s.At, t.At)) }
-	slices.SortFunc(e.Features, bySize)
-	clear(sizes)
+	})
 	for at := range rows[i] {
+		t := Term{At: at}
 		for _, v := range rows[i][at].Vals {
-			sizes[at] += float64(v)
+			t.size += math.Abs(float64(v))
 		}
-		e.Neighbours = append(e.Neighbours, Term{At: at})
+		e.Neighbours = append(e.Neighbours, t)
 	}
-	slices.SortFunc(e.Neighbours, bySize)
-	if b.Adj != nil {
-		among, _ := b.Adj.Row(i)
-		for _, j := range among {
-			e.Batch = append(e.Batch, Term{At: int(j)})
+	if b.Adj == nil {
+		return
+	}
+	among, weights := b.Adj.Row(i)
+	for k, j := range among {
+		t := Term{At: int(j), size: 1}
+		if weights != nil {
+			t.size = math.Abs(float64(weights[k]))
 		}
+		e.Batch = append(e.Batch, t)
+	}
+}
+
+// order sorts all terms by their size, largest first.
+func (e *Explanation) order() {
+	for _, terms := range [][]Term{e.Features, e.Neighbours, e.Batch} {
+		slices.SortFunc(terms, func(s, t Term) int { return cmp.Or(cmp.Compare(t.size, s.size), cmp.Compare(s.At, t.At)) })
 	}
 }
 

@@ -5,69 +5,69 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
+	"rivulet/infer/preprocess"
 )
 
-// Models with linear hops are taken apart a class at a time, as no class reads another.
-
-// mixture is a linear model: logits = Σ_t w_t h^t + b.
-type mixture struct {
-	*infer.Parts
-	hops int
-	all  []float32 // w_0 … w_K
-	bias []float32 // C
+// place is an arrival with the arrivals of its batch that it can read. In a node batch it is alone.
+type place struct {
+	b       *attach.Batch
+	rows    [][]attach.Row
+	project *preprocess.Projection
+	members []member // the arrival first, then others from near to far
+	index   map[int32]int
+	memory  []float64 // the block that floats cuts from
+	used    int
 }
 
-func newMixture(p *infer.Parts) *mixture {
-	m := p.Network
-	return &mixture{p, m.Hops, m.Architecture.Mix(m.Alpha, m.Hops), m.Layers[0].Bias}
+// member is an arrival in a place.
+type member struct {
+	i, far int
+	cols   []int32   // features that are not 0
+	vals   []float64 // over the row's norm
 }
 
-func (f *mixture) parts() *infer.Parts { return f.Parts }
-func (f *mixture) reach() int          { return f.hops }
-
-// linearise has, with g_t the share of h^t in the logit, g_K = w_K and g_t = w_t + q² g_{t+1},
+// mix sets the coefficients of a class of a model logits = Σ_t w_t h^t + b. A class reads no other one. With g_t the
+// share of h^t in the logit, g_K = w_K and g_t = w_t + q² g_{t+1},
 //
 //	logit = Σ_t g_{t+1}[q a·u_t + q² Σ_m (a·c^m)∘h^{t−m} + q ã(q h^t)] + g_0 z + b
-func (f *mixture) linearise(p *place, classes []int, out []linear) {
-	last, q := f.hops, p.q(0)
+func (p *place) mix(of *infer.Parts, l *linear) {
+	last, q := len(of.Mix)-1, p.q(0)
 	g := p.floats(last + 1)
 	for t := last; t >= 0; t-- {
-		g[t] = float64(f.all[t])
+		g[t] = float64(of.Mix[t])
 		if t < last {
 			g[t] += q * q * g[t+1]
 		}
 	}
-	for k, class := range classes {
-		l, h := &out[k], p.hops(f, class)
-		l.bias = float64(f.bias[class])
-		l.own.add(class, g[0])
+	h := p.hops(of, l.class)
+	l.by = g[0]
+	for t := range last {
+		l.read = append(l.read, coefficient{of.U[t] + l.class, q * g[t+1]})
+	}
+	for way := 1; way < last; way++ {
+		back := 0.0
+		for t := way; t < last; t++ {
+			back += g[t+1] * h[0][t-way]
+		}
+		l.read = append(l.read, coefficient{of.C + way - 1, q * q * back})
+	}
+	for at, j := range p.among(0) {
+		sum, member := 0.0, p.index[j]
 		for t := range last {
-			l.read.add(f.U[t]+class, q*g[t+1])
+			sum += g[t+1] * h[member][t]
 		}
-		for way := 1; way < last; way++ {
-			back := 0.0
-			for t := way; t < last; t++ {
-				back += g[t+1] * h[0][t-way]
-			}
-			l.read.add(f.C+way-1, q*q*back)
-		}
-		for at, j := range p.among(0) {
-			sum, of := 0.0, p.index[j]
-			for t := range last {
-				sum += g[t+1] * h[of][t]
-			}
-			l.among = append(l.among, p.weight(0, at)*q*p.q(of)*sum)
-		}
+		l.among = append(l.among, p.weight(0, at)*q*p.q(member)*sum)
 	}
 }
 
 // q is a member's D_i^-½.
-func (p *place) q(m int) float64 { return 1 / math.Sqrt(1+p.degree(m)) }
+func (p *place) q(m int) float64 { return 1 / math.Sqrt(1+float64(p.b.Degree(p.members[m].i))) }
 
 // hops are h^0, h^1, … of a class for each member, as far as the first member reads them: h^0 … h^{K−2} of itself, h^0
 // … h^{K−far} of a member that is far hops away.
-func (p *place) hops(f *mixture, class int) [][]float64 {
-	last := f.hops
+func (p *place) hops(of *infer.Parts, class int) [][]float64 {
+	last := len(of.Mix) - 1
 	h := make([][]float64, len(p.members))
 	for m := range h {
 		h[m] = append(p.floats(last)[:0], p.column(m, class))
@@ -77,13 +77,13 @@ func (p *place) hops(f *mixture, class int) [][]float64 {
 			if far := p.members[m].far; far > last-t-1 || far == 0 && t+1 > last-2 {
 				continue
 			}
-			q, at := p.q(m), f.U[t]+class
-			next := p.read(m, f.Tables, at, at+1)[0] + q*h[m][t]
+			q, at := p.q(m), of.U[t]+class
+			next := p.read(m, of.Tables, at, at+1)[0] + q*h[m][t]
 			for at, j := range p.among(m) {
 				next += p.weight(m, at) * p.q(p.index[j]) * h[p.index[j]][t]
 			}
 			if t > 0 {
-				for way, c := range p.read(m, f.Tables, f.C, f.C+t) {
+				for way, c := range p.read(m, of.Tables, of.C, of.C+t) {
 					next += q * c * h[m][t-way-1]
 				}
 			}
@@ -93,96 +93,103 @@ func (p *place) hops(f *mixture, class int) [][]float64 {
 	return h
 }
 
-// restart is a perceptron of two layers whose answers are spread by hops with a restart: APPNP.
-type restart struct {
-	*infer.Parts
-	hops   int
-	alpha  float32
-	w2     *graph.Dense // h×C
-	b1, b2 []float32    // h, C
-}
-
-func newRestart(p *infer.Parts) *restart {
-	m := p.Network
-	return &restart{p, m.Hops, m.Alpha, m.Layers[1].Self, m.Layers[0].Bias, m.Layers[1].Bias}
-}
-
-func (f *restart) parts() *infer.Parts { return f.Parts }
-func (f *restart) reach() int          { return f.hops }
-
-// linearise has, with g_K = 1, g_t = (1−α)q² g_{t+1} and the perceptron's relu held,
-//
-//	logit = (1−α) Σ_t g_{t+1}[q a·u_t + (1−α)q²(a·c)h^{t−1} + q ã(q h^t)] + (g_0 + α Σ_{t>0} g_t) h⁰
-func (f *restart) linearise(p *place, classes []int, out []linear) {
-	last, q, keep := f.hops, p.q(0), float64(1-f.alpha)
-	g, own := p.floats(last+1), 0.0
-	g[last] = 1
-	for t := last - 1; t >= 0; t-- {
-		g[t] = keep * q * q * g[t+1]
-		own += float64(f.alpha) * g[t+1]
+// begin puts arrival i of a batch into the place, and the arrivals that are at most reach edges of ã away.
+func (p *place) begin(b *attach.Batch, rows [][]attach.Row, i, reach int, project *preprocess.Projection) {
+	p.b, p.rows, p.project, p.members, p.used = b, rows, project, p.members[:0], 0
+	clear(p.index)
+	p.join(i, 0)
+	if b.Adj == nil {
+		return
 	}
-	own += g[0]
-	hidden := make([][]float64, len(p.members))
-	for m := range hidden {
-		hidden[m] = p.projected(m)
-		for k, b := range f.b1 {
-			hidden[m][k] = max(hidden[m][k]+float64(b), 0)
-		}
+	if p.index == nil {
+		p.index = make(map[int32]int)
 	}
-	for k, class := range classes {
-		l, h := &out[k], f.states(p, hidden, class)
-		l.bias = own * float64(f.b2[class])
-		for unit, v := range hidden[0] {
-			if v > 0 {
-				through := own * float64(f.w2.Row(unit)[class])
-				l.bias += through * float64(f.b1[unit])
-				l.own.add(unit, through)
+	p.index[int32(i)] = 0
+	for m := 0; m < len(p.members) && p.members[m].far < reach; m++ {
+		for _, j := range p.among(m) {
+			if _, in := p.index[j]; !in {
+				p.index[j] = len(p.members)
+				p.join(int(j), p.members[m].far+1)
 			}
-		}
-		back := 0.0
-		for t := range last {
-			l.read.add(f.U[t]+class, keep*q*g[t+1])
-			if t > 0 {
-				back += g[t+1] * h[0][t-1]
-			}
-		}
-		l.read.add(f.C, keep*keep*q*q*back)
-		for at, j := range p.among(0) {
-			sum, of := 0.0, p.index[j]
-			for t := range last {
-				sum += g[t+1] * h[of][t]
-			}
-			l.among = append(l.among, p.weight(0, at)*keep*q*p.q(of)*sum)
 		}
 	}
 }
 
-// states are h^0, h^1, … of a class for each member; the first member reads h^0 … h^{K−far} of them.
-func (f *restart) states(p *place, hidden [][]float64, class int) [][]float64 {
-	last, keep, alpha := f.hops, float64(1-f.alpha), float64(f.alpha)
-	h, back := make([][]float64, len(p.members)), make([]float64, len(p.members))
-	for m := range h {
-		first := float64(f.b2[class])
-		for unit, v := range hidden[m] {
-			first += v * float64(f.w2.Row(unit)[class])
-		}
-		h[m], back[m] = append(p.floats(last)[:0], first), p.read(m, f.Tables, f.C, f.C+1)[0]
+// join adds arrival i, in the memory of an earlier member.
+func (p *place) join(i, far int) {
+	if len(p.members) < cap(p.members) {
+		p.members = p.members[:len(p.members)+1]
+	} else {
+		p.members = append(p.members, member{})
 	}
-	for t := range last - 1 { // to h^{t+1}
-		for m := range p.members {
-			if p.members[m].far > last-t-1 {
-				continue
+	m := &p.members[len(p.members)-1]
+	m.i, m.far, m.cols, m.vals = i, far, m.cols[:0], m.vals[:0]
+	norm := divisor(p.project, p.b, i)
+	p.b.X.Each(i, func(c int, v float32) {
+		if v != 0 {
+			m.cols, m.vals = append(m.cols, int32(c)), append(m.vals, float64(v)/norm)
+		}
+	})
+}
+
+// among are a member's neighbours in ã.
+func (p *place) among(m int) []int32 {
+	if p.b.Adj == nil {
+		return nil
+	}
+	cols, _ := p.b.Adj.Row(p.members[m].i)
+	return cols
+}
+
+// weight is that of the edge at a place in a member's row of ã.
+func (p *place) weight(m, at int) float64 {
+	if _, weights := p.b.Adj.Row(p.members[m].i); weights != nil {
+		return float64(weights[at])
+	}
+	return 1
+}
+
+// column is column c of a member's x·W, less its centring.
+func (p *place) column(m, c int) float64 {
+	of, sum := &p.members[m], 0.0
+	for k, f := range of.cols {
+		sum += of.vals[k] * float64(p.project.Weight.Row(int(f))[c])
+	}
+	return sum - float64(p.project.Offset[c])
+}
+
+// read is a·tables of a member, columns lo to hi.
+func (p *place) read(m int, tables *graph.Dense, lo, hi int) []float64 {
+	out := p.floats(hi - lo)
+	for k := range p.rows[p.members[m].i] {
+		row := &p.rows[p.members[m].i][k]
+		if !row.Known {
+			continue
+		}
+		for e, node := range row.Cols {
+			for c, v := range tables.Row(int(node))[lo:hi] {
+				out[c] += float64(row.Vals[e]) * float64(v)
 			}
-			q, at := p.q(m), f.U[t]+class
-			next := p.read(m, f.Tables, at, at+1)[0] + q*h[m][t]
-			for at, j := range p.among(m) {
-				next += p.weight(m, at) * p.q(p.index[j]) * h[p.index[j]][t]
-			}
-			if t > 0 {
-				next += keep * q * back[m] * h[m][t-1]
-			}
-			h[m] = append(h[m], keep*q*next+alpha*h[m][0])
 		}
 	}
-	return h
+	return out
+}
+
+// floats returns n zeros, which are the place's until the next arrival begins.
+func (p *place) floats(n int) []float64 {
+	if p.used+n > len(p.memory) {
+		p.memory, p.used = make([]float64, 2*len(p.memory)+n), 0
+	}
+	out := p.memory[p.used : p.used+n : p.used+n]
+	p.used += n
+	clear(out)
+	return out
+}
+
+// divisor is the number by which the features of arrival i are divided before they are projected.
+func divisor(project *preprocess.Projection, b *attach.Batch, i int) float64 {
+	if b.X.Sparse != nil {
+		return project.Divisor(b.X.Sparse.Row(i))
+	}
+	return project.Divisor(nil, b.X.Dense.Row(i))
 }

@@ -6,29 +6,29 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/attach"
-	"rivulet/infer/perceptron"
-	"rivulet/infer/preprocess"
 )
 
 // change is the part to remove from the explained arrival; −1: nothing.
 type change struct{ feature, neighbour, arrival int32 }
 
-// remove makes the second passes: the arrival without each of its largest terms.
-func (x *Explainer) remove(e *Explanation, b *attach.Batch, rows [][]attach.Row, i int) {
+// remove answers again without each of the largest terms, and sorts the terms: by shares, else by what was lost
+// without them, with those that were not removed behind. It removes at most so many features, and at most so many
+// neighbours and arrivals of the batch together.
+func (x *Explainer) remove(e *Explanation, b *attach.Batch, rows [][]attach.Row, i, features, neighbours int) {
+	e.order()
 	var terms []*Term
 	changes := []change{{-1, -1, -1}}
 	add := func(t *Term, c change) { terms, changes = append(terms, t), append(changes, c) }
 	for at := range e.Features {
-		if at == MostFeaturesRemoved {
+		if at == features {
 			e.NotRemoved += len(e.Features) - at
 			break
 		}
 		add(&e.Features[at], change{int32(e.Features[at].At), -1, -1})
 	}
 	for at, near := range e.removable(rows[i]) {
-		if at >= MostNeighboursRemoved {
+		if at >= neighbours {
 			e.NotRemoved++
 		} else if near.batch {
 			add(near.term, change{-1, -1, int32(near.term.At)})
@@ -41,6 +41,17 @@ func (x *Explainer) remove(e *Explanation, b *attach.Batch, rows [][]attach.Row,
 	for k, t := range terms {
 		t.Without, t.Removed = whole.less(figure(logits[k+1], e.Class, e.RunnerUp)), true
 	}
+	if e.Shares {
+		return
+	}
+	for _, terms := range [][]Term{e.Features, e.Neighbours, e.Batch} {
+		for k := range terms {
+			if terms[k].size = -1; terms[k].Removed {
+				terms[k].size = math.Abs(terms[k].Without.Margin)
+			}
+		}
+	}
+	e.order()
 }
 
 // near is a neighbour that counts: known, or in the batch.
@@ -49,7 +60,7 @@ type near struct {
 	batch bool
 }
 
-// removable are the neighbours that count, largest share of the margin first.
+// removable are the neighbours that count, largest first.
 func (e *Explanation) removable(rows []attach.Row) []near {
 	var out []near
 	for at := range e.Neighbours {
@@ -60,42 +71,38 @@ func (e *Explanation) removable(rows []attach.Row) []near {
 	for at := range e.Batch {
 		out = append(out, near{&e.Batch[at], true})
 	}
-	slices.SortStableFunc(out, func(s, t near) int {
-		return cmp.Compare(math.Abs(t.term.Share.Margin), math.Abs(s.term.Share.Margin))
-	})
+	slices.SortStableFunc(out, func(s, t near) int { return cmp.Compare(t.term.size, s.term.size) })
 	return out
 }
 
-// removal makes batches of an arrival with something removed, together with the arrivals that its prediction depends
-// on: the connected ones for frozen models, the whole batch for joint ones.
+// removal makes batches of an arrival with something removed, together with the arrivals that its answer depends on.
 type removal struct {
-	model   infer.Deployment       // takes features that were divided by their norm
-	expert  *perceptron.Expert     // of the same features; nil: there is none
-	project *preprocess.Projection // gives that norm
-	joint   bool
+	*Explainer
 	b       *attach.Batch
 	rows    [][]attach.Row
-	nodes   int // of S
 	members []int32
 	index   map[int32]int32
 	at      int32
 }
 
 func newRemoval(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) *removal {
-	r := &removal{joint: x.model == nil, b: b, rows: rows, nodes: x.nodes, index: map[int32]int32{}}
-	r.model, r.project = infer.HoldNorm(x.predictor.Model)
-	r.expert = x.predictor.Expert.HoldNorm()
-	if r.joint {
+	r := &removal{Explainer: x, b: b, rows: rows, index: map[int32]int32{}}
+	if x.reach < 0 {
 		for k := range b.Len() {
 			r.join(int32(k))
 		}
 	} else {
 		r.join(int32(i))
-		for k := 0; b.Adj != nil && k < len(r.members); k++ {
-			cols, _ := b.Adj.Row(int(r.members[k]))
-			for _, j := range cols {
-				r.join(j)
+		from := 0
+		for far := 0; b.Adj != nil && far <= x.reach; far++ { // one further: an arrival's degree counts all its neighbours
+			to := len(r.members)
+			for _, k := range r.members[from:to] {
+				cols, _ := b.Adj.Row(int(k))
+				for _, j := range cols {
+					r.join(j)
+				}
 			}
+			from = to
 		}
 	}
 	r.at = r.index[int32(i)]
@@ -116,12 +123,12 @@ const together = 1024
 func (r *removal) run(changes []change) [][]float32 {
 	var out [][]float32
 	for len(changes) > 0 {
-		n := 1 // joint arrivals change one another: one change at a time
-		if !r.joint {
+		n := 1 // where all arrivals of a batch change one another: one change at a time
+		if r.reach >= 0 {
 			n = min(len(changes), max(1, together/len(r.members)))
 		}
 		b := r.batch(changes[:n])
-		logits := r.model.Logits(b)
+		logits := r.held.Logits(b)
 		r.expert.Add(logits, b)
 		for k := range n {
 			out = append(out, logits.Row(k*len(r.members)+int(r.at)))
@@ -151,7 +158,7 @@ func (r *removal) batch(changes []change) *attach.Batch {
 	}
 	x.Rows, adj.Rows, adj.Cols = len(rows), len(rows), len(rows)
 	out := &attach.Batch{X: graph.Features{Sparse: x}}
-	out.Attach(rows, r.model.Nodes())
+	out.Attach(rows, r.held.Nodes())
 	if r.b.Adj != nil {
 		out.Adj = adj
 	}
@@ -160,14 +167,12 @@ func (r *removal) batch(changes []change) *attach.Batch {
 
 // features adds a row of features over its norm, leaving out one.
 func (r *removal) features(x *graph.CSR, i int, without int32) {
-	p := place{b: r.b, project: r.project}
-	norm := p.divisor(i)
-	cols, vals := notZero(r.b, i)
-	for k, c := range cols {
-		if c != without {
-			x.ColIdx, x.Val = append(x.ColIdx, c), append(x.Val, float32(float64(vals[k])/norm))
+	norm := divisor(r.project, r.b, i)
+	r.b.X.Each(i, func(c int, v float32) {
+		if v != 0 && int32(c) != without {
+			x.ColIdx, x.Val = append(x.ColIdx, int32(c)), append(x.Val, float32(float64(v)/norm))
 		}
-	}
+	})
 	x.RowPtr = append(x.RowPtr, len(x.ColIdx))
 }
 
@@ -183,8 +188,9 @@ func (r *removal) neighbours(i int, without int32) []attach.Row {
 func (r *removal) among(adj *graph.CSR, k, without, begin int32) {
 	cols, weights := r.b.Adj.Row(int(r.members[k]))
 	for p, j := range cols {
+		_, member := r.index[j]
 		gone := k == r.at && j == without || r.members[k] == without && j == r.members[r.at]
-		if !gone {
+		if member && !gone {
 			adj.ColIdx = append(adj.ColIdx, begin+r.index[j])
 			if weights != nil {
 				adj.Val = append(adj.Val, weights[p])

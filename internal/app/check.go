@@ -162,8 +162,6 @@ func advice(err error) string {
 			"--representation"
 	case serving.OptionCoverage:
 		return "set output.coverage to 0 or within the curve, or make an artifact that has a curve: trainer train"
-	case serving.OptionExplain:
-		return "set output.explain to 0, or attachment to auto or frozen"
 	case serving.OptionTask:
 		return "take the setting away, or make an artifact of classes"
 	case serving.OptionGrowth:

@@ -2,9 +2,7 @@ package app
 
 import (
 	"bytes"
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"rivulet/artifact"
@@ -120,14 +118,17 @@ func checkReasons(t *testing.T, p *event.Prediction, ids bool) {
 	}
 }
 
-// Joint attachment has no shares: output.explain is refused, with advice.
-func TestReasonsNeedFrozenAttachment(t *testing.T) {
+// Attached jointly, and by a model that is not linear, predictions have reasons too.
+func TestReasonsOfEveryModelAndAttachment(t *testing.T) {
 	b := described(t)
-	_, _, err := serving.New(b, mapping.FromArtifact(b.Mapping),
-		serving.Options{Attachment: artifact.AttachJoint, Explain: true})
-	var choice *serving.ChoiceError
-	if !errors.As(err, &choice) || choice.Option != serving.OptionExplain ||
-		!strings.Contains(advice(err), "output.explain") {
-		t.Errorf("error %v, advice %q", err, advice(err))
+	arrivals, _ := newcomers(b, 6)
+	for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
+		for k := range b.Models {
+			cfg := stackOf(t, b)
+			cfg.Model, cfg.Attachment, cfg.Output.Explain = b.Models[k].Name, attachment, 3
+			for _, p := range stream(t, cfg, arrivals) {
+				checkReasons(t, &p, false)
+			}
+		}
 	}
 }

@@ -46,7 +46,7 @@ type Explanation struct {
 	Logit         Figure      `json:"logit"`
 	Bias          *Figure     `json:"bias,omitempty"`
 	Centring      *Figure     `json:"centring,omitempty"`
-	Own           *Figure     `json:"own,omitempty"` // what the expert of own features adds: a part of other shares
+	Own           *Figure     `json:"own,omitempty"` // what the small model of own features adds to the logit
 	Features      []Term      `json:"features"`
 	Neighbours    []Term      `json:"neighbours"`
 	BatchArrivals []Term      `json:"batch"`

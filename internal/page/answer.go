@@ -40,7 +40,7 @@ type Answer struct {
 	OtherScores   float64         `json:"other_scores"`
 	Others        int             `json:"others"`
 	RunnerUpName  string          `json:"runner_up_name"` // "" if there is only one class
-	Shares        bool            `json:"shares"`         // false for joint attachment: only without is known
+	Shares        bool            `json:"shares"`         // false if the model is not linear: only without is known
 	RestOf        Rest            `json:"other_features"`
 	RestNear      Rest            `json:"other_neighbours"`
 	PropagationIs string          `json:"propagation_text"` // label or error propagation in words, "" for none

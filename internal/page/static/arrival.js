@@ -87,7 +87,7 @@ export function arrival(root, query, { go }) {
       h("div", { class: "column" },
         card("Probabilities", { note: base ? "a tick is where it was before your changes" : "" }, parts.scores),
         written ? card("Try one", { note: "change it here, or beside the bars", actions: back }, parts.changed, h("label", { for: "raw", class: "note" }, "The arrival as JSON"), parts.raw) : null,
-        card("Features", { note: "those that are not 0, the largest share first" }, parts.features))));
+        card("Features", { note: "those that are not 0, the largest first" }, parts.features))));
     if (written) parts.raw.value = pretty(written);
   }
 
@@ -166,11 +166,11 @@ export function arrival(root, query, { go }) {
 
   function sums() {
     if (!now.shares) {
-      put(parts.sum, empty("Joint attachment has no shares, only what is lost without something: see the bars."));
+      put(parts.sum, empty("Only a linear model in frozen attachment has shares that add up. The bars show what the lead loses without a term."));
       return;
     }
     const total = (terms, rest) => terms.reduce((s, t) => s + (t.share?.margin ?? 0), rest.margin);
-    const lines = [["bias", now.bias.margin], ["centring", now.centring.margin], ["features", total(now.features, now.other_features)], ["neighbours", total(now.neighbours, now.other_neighbours)]];
+    const lines = [["bias", now.bias.margin], ["centring", now.centring.margin], ...(now.own ? [["own features' model", now.own.margin]] : []), ["features", total(now.features, now.other_features)], ["neighbours", total(now.neighbours, now.other_neighbours)]];
     const sum = lines.reduce((s, l) => s + l[1], 0);
     const most = Math.max(...lines.map((l) => Math.abs(l[1])), 1e-9);
     put(parts.sum, h("table", { class: "bars" }, h("colgroup", null, h("col", { class: "name" }), h("col"), h("col", { class: "amount" })), h("tbody", null, lines.map(([name, x]) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, balance(x, most)), h("td", { class: "number" }, signed(x)))),
@@ -227,7 +227,7 @@ export function arrival(root, query, { go }) {
       } }, h("label", { for: "add-neighbour" }, "Add a neighbour by id"), input, h("button", { type: "submit" }, "Add")) : null);
   }
 
-  const rest = (r, what) => (r?.terms ? h("p", { class: "note" }, `and ${count(r.terms)} ${what} with ${signed(r.margin)} together`) : null);
+  const rest = (r, what) => (r?.terms ? h("p", { class: "note" }, `and ${count(r.terms)} ${what}${now.shares ? ` with ${signed(r.margin)} together` : ""}`) : null);
 
   function features(most) {
     const list = now?.features ?? [];
