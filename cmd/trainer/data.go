@@ -25,7 +25,7 @@ import (
 
 func dataCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "data", Short: "Describe the tables of a data set, and check them"}
-	cmd.AddCommand(dataInitCommand(), dataCheckCommand())
+	cmd.AddCommand(dataInitCommand(), dataCheckCommand(), dataArraysCommand())
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -68,6 +69,12 @@ func (r *NodeReader) label(k int, c *Cell) (string, error) {
 		if text, ok, err := c.labels(); ok {
 			return text, err
 		}
+	}
+	if r.settings.Task == target.Number.String() && c.Kind == Float { // a value, not a name
+		if math.IsNaN(c.Float) {
+			return "", nil
+		}
+		return strconv.FormatFloat(c.Float, 'g', -1, 64), nil
 	}
 	return r.text[k](c)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from datetime import date
 
 import numpy as np
 import pytest
@@ -40,6 +41,14 @@ def test_features_by_name() -> None:
         "id": "u2",
         "features": {"named": {"age": None, "member": False, "city": None, "joined": None}},
     }
+
+
+def test_values_are_read_as_in_tables() -> None:
+    """Integers that were read as floats are integers, times without a zone are UTC."""
+    columns = {"id": [1.0, 2.0], "at": pd.to_datetime(["2026-01-02", None]), "day": [date(2026, 1, 2)] * 2}
+    one, two = frames.arrivals_from_frame(pd.DataFrame(columns).convert_dtypes(), id="id", time="at")
+    assert (one.id, one.time, two.time) == ("1", "2026-01-02T00:00:00Z", None)
+    assert one.features.values == {"day": "2026-01-02T00:00:00Z"}
 
 
 def test_features_by_position() -> None:
@@ -81,13 +90,9 @@ def test_edges_with_weights_and_directions() -> None:
 @pytest.mark.parametrize(
     ("change", "options", "match"),
     [
-        ({"user_id": [1.0, 2.0]}, {}, "row 0: id: 1.0"),
+        ({"user_id": [1.5, 2.0]}, {}, "column user_id, row 0: 1.5, an id is text or an integer"),
+        ({"user_id": ["u1", None]}, {}, "column user_id, row 1: it is missing"),
         ({"Unnamed: 0": [0, 1]}, {}, "index=False"),
-        (
-            {"joined": pd.to_datetime(["2026-01-01", "2026-01-02"])},
-            {},
-            "row 0: features.named.joined: .*no time zone",
-        ),
         ({"age": [1, np.inf]}, {}, "row 1: features.named.age"),
         ({}, {"form": "dense", "features": ["age"]}, "row 1: age: missing"),
         ({}, {"form": "dense", "features": ["city"]}, "row 0: city: 'Köln' is no number"),
@@ -117,8 +122,8 @@ def test_edges_by_integer_ids(kind: str) -> None:
 
 def test_keys_of_edges_that_are_no_ids() -> None:
     frame = pd.DataFrame({"id": [1], "f": [1.0]})
-    with pytest.raises(ArrivalError, match="integers"):
-        frames.arrivals_from_frame(frame, id="id", edges={1.0: [2]})  # type: ignore[dict-item]
+    with pytest.raises(ArrivalError, match=r"edges: 1\.5, an id is text or an integer"):
+        frames.arrivals_from_frame(frame, id="id", edges={1.5: [2]})  # type: ignore[dict-item]
     with pytest.raises(ArrivalError, match="twice"):
         frames.arrivals_from_frame(frame, id="id", edges={1: [2], "1": [3]})  # type: ignore[dict-item]
     with pytest.warns(UserWarning, match="no id of the table"):

@@ -244,7 +244,7 @@ class Arrival:
         time = said.get("time")
         if time is not None and not isinstance(time, str):
             _refuse("unparsable", "time", "not a string")
-        features = _features(said["features"])
+        features = features_of(said["features"])
         return cls(
             said["id"],
             features,
@@ -443,7 +443,8 @@ def _features_json(x: Features) -> str:
     return f'{{"named":{{{",".join(fields)}}}}}'
 
 
-def _features(said: Any) -> Features:
+def features_of(said: Any) -> Features:
+    """Return features as JSON says them: a list, or an object with named, or with indices and values."""
     if isinstance(said, list):
         return Dense(said)
     if not isinstance(said, dict):

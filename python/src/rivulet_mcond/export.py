@@ -1,4 +1,4 @@
-"""Write a graph that PyTorch Geometric, OGB or DGL loads as files that `trainer train --data` reads.
+"""Write a graph of PyTorch Geometric, OGB, DGL, NetworkX or SciPy as files that `trainer train --data` reads.
 
     python -m rivulet_mcond.export pyg:Planetoid DIRECTORY --root RAW --argument name=Cora --sparse
     python -m rivulet_mcond.export ogb:ogbn-arxiv DIRECTORY --root RAW
@@ -13,6 +13,12 @@ HeteroData object. From Python, with any Data that has edge_index, x, y and the 
     from rivulet_mcond.export import export
     export(Planetoid("/tmp/cora", "Cora")[0], "cora")
 
+or with a graph of DGL, a data set of OGB, an adjacency matrix of SciPy with x, y and split beside it, or a
+graph of NetworkX, whose attributes are columns (`rivulet_mcond.tables` has the options):
+
+    export(matrix, "cora", x=words, y=["yes", "no", …], split=["train", "val", …], ids=names)
+    export(networkx.karate_club_graph(), "karate", label="club")
+
 What is written of Data, in the GraphSAINT layout (`go doc rivulet/dataset` has it):
 
     adj_full.npz    edge_index made symmetric, without self-loops and repetitions, every entry 1
@@ -21,12 +27,15 @@ What is written of Data, in the GraphSAINT layout (`go doc rivulet/dataset` has 
     class_map.json  y of the nodes in a mask; of others where y >= 0
     role.json       tr, va, te from the masks; un: the nodes in no mask, which belong to the original graph,
                     too
+    node_ids.json   ids, if they are given (--ids: a file of one a line) or data has node_ids
+    class_names.json    names of classes, if they are given (--classes) or data has class_names
 
 edge_weight other than 1 needs --weights: keep writes the weights, which `trainer train --weight data` reads,
 drop writes 1. --directed keeps the directions of edges, for `trainer train --directed`.
 
 Of HeteroData: a table TYPE.csv for each type of nodes (id, x as a list, and of the type with the masks label
-and split), edges.csv with the types of edges, and data.yaml, which says so. A node's id is TYPE:NUMBER. Edges
+and split), edges.csv with the types of edges, and data.yaml, which says so. A node's id is TYPE:NUMBER, unless
+ids are given. Edges
 rev_NAME that repeat NAME the other way are left out. --directed writes `directed: true`, and has two
 relations for each type of edges.
 
@@ -47,9 +56,13 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from . import tables
+from ._columns import ColumnError, identity, missing
 
 Say: TypeAlias = Callable[[str], object]
 
@@ -62,42 +75,110 @@ def export(
     data: Any,
     out: str,
     sparse: bool = False,
-    split: int | None = None,
+    split: int | str | Sequence[str] | None = None,
     unlabelled: bool = True,
     weights: str | None = None,
     directed: bool = False,
     say: Say = lambda line: print(line, file=sys.stderr),
+    *,
+    ids: Any = None,
+    classes: Sequence[str] | None = None,
+    x: Any = None,
+    y: Any = None,
+    **columns: Any,
 ) -> None:
-    """Write data to the directory out, which must not have a file of the layout. say gets what was changed."""
+    """Write a graph to the directory out, which must not have a file of the layout. say gets what was changed.
+
+    ids are the names of the nodes, by their index (of HeteroData a mapping from type to these), classes those
+    of the classes. x, y and split, a word for each node, are for a matrix of SciPy or NumPy. A graph of
+    NetworkX takes the options of `tables.write`: label, split, weight, type, task and so on are names of
+    attributes.
+    """
     if weights not in (None, "keep", "drop"):
         raise ExportError(f"weights is {weights!r}, want keep or drop")
+    if type(data).__module__.partition(".")[0] == "networkx":
+        _export_networkx(data, out, directed, say, split=split, **columns)
+        return
+    if columns:
+        raise ExportError(f"{', '.join(columns)}: only a graph of NetworkX has attributes of such names")
+    if hasattr(data, "get_idx_split"):
+        data = _of_ogb(data)
+    elif hasattr(data, "ntypes") and hasattr(data, "canonical_etypes"):
+        data = _of_dgl(data)
+    elif hasattr(data, "tocoo") or isinstance(data, np.ndarray):
+        data = _of_matrix(data, x, y, split)
+        classes, split = data.class_names if classes is None else classes, None
+    elif x is not None or y is not None:
+        raise ExportError("x and y are for a matrix: this graph has its own")
+    if split is not None and not isinstance(split, int):
+        raise ExportError(f"split is {split!r}, want the column of masks that have several, from 0")
     if hasattr(data, "node_types"):
         if sparse:
             raise ExportError("sparse is for Data: features of several types are lists in tables")
-        _export_types(data, out, split, unlabelled, weights, directed, say)
+        _export_types(data, out, split, unlabelled, weights, directed, say, ids, classes)
         return
     import scipy.sparse as sp
 
     n = _nodes(data)
-    x = _features(data, n)
+    words = _features(data, n)
     adj = _adjacency(data, n, weights, directed, say)
     roles = _roles(_masks(data, n, split), n, unlabelled)
-    classes = _classes(data, n, roles, say)
+    numbers, names = _classes(
+        data, n, roles, say, getattr(data, "class_names", None) if classes is None else classes
+    )
+    beside = {"node_ids.json": _ids(getattr(data, "node_ids", None) if ids is None else ids, n)}
+    beside["class_names.json"] = names
 
-    _make(out, ("adj_full.npz", "feats.npz", "feats.npy", "class_map.json", "role.json"))
+    _make(out, ("adj_full.npz", "feats.npz", "feats.npy", "class_map.json", "role.json", *beside))
     sp.save_npz(os.path.join(out, "adj_full.npz"), adj)
-    if sparse or sp.issparse(x):
-        sp.save_npz(os.path.join(out, "feats.npz"), sp.csr_matrix(x))
+    if sparse or sp.issparse(words):
+        sp.save_npz(os.path.join(out, "feats.npz"), sp.csr_matrix(words))
     else:
-        np.save(os.path.join(out, "feats.npy"), x)
-    with open(os.path.join(out, "class_map.json"), "w") as f:
-        json.dump(classes, f)
-    with open(os.path.join(out, "role.json"), "w") as f:
-        json.dump(roles, f)
+        np.save(os.path.join(out, "feats.npy"), words)
+    for name, value in ({"class_map.json": numbers, "role.json": roles} | beside).items():
+        if value is not None:
+            with open(os.path.join(out, name), "w", encoding="utf-8") as f:
+                json.dump(value, f, ensure_ascii=False)
     say(
-        f"{out}: {n} nodes, {adj.nnz if directed else adj.nnz // 2} edges, {x.shape[1]} features, "
+        f"{out}: {n} nodes, {adj.nnz if directed else adj.nnz // 2} edges, {words.shape[1]} features, "
         + ", ".join(f"{len(nodes)} {role}" for role, nodes in roles.items())
     )
+
+
+def _ids(ids: Any, n: int) -> list[str] | None:
+    """Return ids as texts; None: nodes have their numbers."""
+    if ids is None:
+        return None
+    out = []
+    for i, name in enumerate(ids.tolist() if hasattr(ids, "tolist") else ids):
+        try:
+            out.append(identity(name))
+        except ColumnError as error:
+            raise ExportError(f"ids[{i}]: {error}") from None
+    if len(out) != n:
+        raise ExportError(f"there are {len(out)} ids of {n} nodes")
+    twice = [name for name, times in Counter(out).items() if times > 1]
+    if twice:
+        raise ExportError(f"{twice[0]!r} is an id twice")
+    return out
+
+
+def _export_networkx(graph: Any, out: str, directed: bool, say: Say, **options: Any) -> None:
+    """Write a graph of NetworkX as tables: attributes of nodes are columns, and so are those of edges."""
+    if graph.is_directed() and not directed:
+        say("edges go both ways: directed=True keeps their directions")
+    if directed and not graph.is_directed():
+        raise ExportError("directed is given, and the graph has no directions")
+    source, target, id = (options.pop(name, name) for name in ("source", "target", "id"))
+    nodes = [{id: name, **attributes} for name, attributes in graph.nodes(data=True)]
+    edges = [{source: a, target: b, **attributes} for a, b, attributes in graph.edges(data=True)]
+    if any(id in attributes for _, attributes in graph.nodes(data=True)):
+        raise ExportError(f"nodes have an attribute {id}: say another column for their names (id=…)")
+    named = {"id": id, "source": source, "target": target, "directed": directed}
+    try:
+        tables.write(out, nodes=nodes, edges=edges, say=say, **named, **options)
+    except tables.TableError as error:
+        raise ExportError(str(error)) from None
 
 
 def _make(out: str, names: Iterable[str]) -> None:
@@ -108,29 +189,47 @@ def _make(out: str, names: Iterable[str]) -> None:
 
 
 def _export_types(
-    data: Any, out: str, split: int | None, unlabelled: bool, weights: str | None, directed: bool, say: Say
+    data: Any,
+    out: str,
+    split: int | None,
+    unlabelled: bool,
+    weights: str | None,
+    directed: bool,
+    say: Say,
+    ids: Any,
+    classes: Sequence[str] | None,
 ) -> None:
     """Write the tables of a HeteroData object."""
+    names = {}
+    for kind in data.node_types:
+        given = ids.get(kind) if ids is not None else getattr(data[kind], "node_ids", None)
+        n = int(data[kind].num_nodes)
+        names[kind] = _ids(given, n) or [f"{kind}:{i}" for i in range(n)]
+    twice = [name for name, times in Counter(id for of in names.values() for id in of).items() if times > 1]
+    if twice:
+        raise ExportError(f"{twice[0]!r} is an id in two types: write the type before it, such as user:7")
     asked = [kind for kind in data.node_types if getattr(data[kind], "train_mask", None) is not None]
     if len(asked) != 1:
         raise ExportError(f"train_mask is there for the types {asked}, want it for one type of nodes")
     for kind in data.node_types:
         if re.search(r"[=,./\\\s]", kind):
             raise ExportError(f"the type of nodes {kind!r} has a sign that names of types do not have")
-    edges = _typed_edges(data, weights, say)
-    tables = {}
+    edges = _typed_edges(data, names, weights, say)
+    written = {}
     for kind in data.node_types:
         try:
-            tables[kind] = _typed_nodes(data, kind, kind == asked[0], split, unlabelled, say)
+            written[kind] = _typed_nodes(
+                data[kind], names[kind], kind == asked[0], split, unlabelled, say, classes
+            )
         except ExportError as error:
             raise ExportError(f"{kind}: {error}") from None
 
-    _make(out, [f"{kind}.csv" for kind in tables] + ["edges.csv", "data.yaml"])
-    for kind, rows in tables.items():
+    _make(out, [f"{kind}.csv" for kind in written] + ["edges.csv", "data.yaml"])
+    for kind, rows in written.items():
         _write_table(os.path.join(out, f"{kind}.csv"), rows)
     _write_table(os.path.join(out, "edges.csv"), [("source", "target", "kind"), *edges])
     lines = [
-        f"nodes: {{{', '.join(f'{kind}: {kind}.csv' for kind in tables)}}}",
+        f"nodes: {{{', '.join(f'{kind}: {kind}.csv' for kind in written)}}}",
         "edges: edges.csv",
         "edge_type: kind",
     ]
@@ -139,7 +238,7 @@ def _export_types(
     kinds = Counter(kind for _, _, kind in edges)
     say(
         f"{out}: "
-        + ", ".join(f"{len(rows) - 1} nodes {kind}" for kind, rows in tables.items())
+        + ", ".join(f"{len(rows) - 1} nodes {kind}" for kind, rows in written.items())
         + "; "
         + ", ".join(f"{number} edges {kind}" for kind, number in kinds.items())
     )
@@ -151,18 +250,25 @@ def _write_table(path: str, rows: Iterable[Iterable[Any]]) -> None:
 
 
 def _typed_nodes(
-    data: Any, kind: str, asked: bool, split: int | None, unlabelled: bool, say: Say
+    store: Any,
+    ids: list[str],
+    asked: bool,
+    split: int | None,
+    unlabelled: bool,
+    say: Say,
+    classes: Sequence[str] | None,
 ) -> list[tuple[Any, ...]]:
     """Return the rows of the table of a type of nodes, the header first."""
-    store = data[kind]
-    n = int(store.num_nodes)
-    columns: dict[str, list[Any]] = {"id": [f"{kind}:{i}" for i in range(n)]}
+    n = len(ids)
+    columns: dict[str, list[Any]] = {"id": ids}
     if asked:
         roles = _roles(_masks(store, n, split), n, unlabelled)
-        classes = _classes(store, n, roles, say)
+        given = getattr(store, "class_names", None) if classes is None else classes
+        numbers, known = _classes(store, n, roles, say, given)
+        label = {i: number if known is None else known[number] for i, number in numbers.items()}
         names = {"tr": "train", "va": "val", "te": "test", "un": "unlabelled"}
         role = {i: names[short] for short, nodes in roles.items() for i in nodes}
-        columns["label"] = [classes.get(str(i), "") if role.get(i) != "unlabelled" else "" for i in range(n)]
+        columns["label"] = [label.get(str(i), "") if role.get(i) != "unlabelled" else "" for i in range(n)]
         columns["split"] = [role.get(i, "none") for i in range(n)]
     if getattr(store, "x", None) is not None:
         x = _features(store, n)
@@ -171,7 +277,9 @@ def _typed_nodes(
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
-def _typed_edges(data: Any, weights: str | None, say: Say) -> list[tuple[str, str, str]]:
+def _typed_edges(
+    data: Any, ids: dict[str, list[str]], weights: str | None, say: Say
+) -> list[tuple[str, str, str]]:
     """Return source, target and type of the edges of all types."""
     if weights == "keep":
         raise ExportError("weights beside types of edges are not read: weights drop writes each edge as 1")
@@ -190,7 +298,7 @@ def _typed_edges(data: Any, weights: str | None, say: Say) -> list[tuple[str, st
         store = data[s, r, t]
         edge_index = _edge_index(store, int(data[s].num_nodes), int(data[t].num_nodes))
         _weights(store, edge_index.shape[1], weights, say)
-        edges += [(f"{s}:{i}", f"{t}:{j}", name) for i, j in edge_index.T.tolist()]
+        edges += [(ids[s][i], ids[t][j], name) for i, j in edge_index.T.tolist()]
     return edges
 
 
@@ -202,7 +310,7 @@ def _attribute(data: Any, name: str) -> Any:
 
 
 def _numpy(tensor: Any) -> Any:
-    return tensor.detach().cpu().numpy()
+    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
 
 
 def _nodes(data: Any) -> int:
@@ -211,9 +319,15 @@ def _nodes(data: Any) -> int:
 
 def _features(data: Any, n: int) -> Any:
     x = data.x
-    if x.dim() != 2:
+    if len(x.shape) != 2:
         raise ExportError(f"x has shape {tuple(x.shape)}, want nodes x features")
-    if str(x.layout) != "torch.strided":
+    if hasattr(x, "tocsr"):
+        x = x.tocsr().astype(np.float32)
+        x.sort_indices()
+        row = np.repeat(np.arange(n), np.diff(x.indptr))
+        _finite(x.data, lambda k: f"x[{row[k]}, {x.indices[k]}]")
+        return x
+    if str(getattr(x, "layout", "torch.strided")) != "torch.strided":
         import scipy.sparse as sp
 
         coo = (x if x.is_sparse else x.to_sparse()).coalesce()
@@ -342,7 +456,10 @@ def _roles(masks: dict[str, Any], n: int, unlabelled: bool) -> dict[str, list[in
     return roles
 
 
-def _classes(data: Any, n: int, roles: dict[str, list[int]], say: Say) -> dict[str, int]:
+def _classes(
+    data: Any, n: int, roles: dict[str, list[int]], say: Say, names: Sequence[str] | None
+) -> tuple[dict[str, int], list[str] | None]:
+    """Return the number of each node's class, and the names of the classes; None: they are their numbers."""
     y = _numpy(_attribute(data, "y"))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -353,12 +470,17 @@ def _classes(data: Any, n: int, roles: dict[str, list[int]], say: Say) -> dict[s
             if y[i] < 0:
                 raise ExportError(f"y[{i}] is {y[i]}, but the node is in the mask of {role}")
     known = np.flatnonzero(y >= 0)
-    names = np.unique(y[known])
-    if len(names) != names[-1] + 1:
-        number = {int(c): k for k, c in enumerate(names)}
-        say(f"classes {names.tolist()} were renumbered 0...{len(names) - 1}")
-        return {str(i): number[int(y[i])] for i in known}
-    return {str(i): int(y[i]) for i in known}
+    there = np.unique(y[known])
+    if names is not None and len(names) <= there[-1]:
+        raise ExportError(f"y has the class {there[-1]}, and there are names of {len(names)} classes")
+    called = [str(c) for c in there] if names is None else [str(names[c]) for c in there]
+    if len(set(called)) < len(called):
+        raise ExportError(f"two of the classes have one name: {called}")
+    if len(there) == there[-1] + 1:
+        return {str(i): int(y[i]) for i in known}, None if names is None else called
+    number = {int(c): k for k, c in enumerate(there)}
+    say(f"classes {there.tolist()} were renumbered 0...{len(there) - 1}, and keep their names")
+    return {str(i): number[int(y[i])] for i in known}, called
 
 
 def load_file(path: str) -> Any:
@@ -415,52 +537,135 @@ def load(source: str, root: str | None = None, arguments: dict[str, Any] | None 
     return loaded[0] if kind == "pyg" else _of_dgl(loaded[0])
 
 
-def _of_ogb(loaded: Any) -> Any:
-    """Return the graph of a node property prediction set of OGB as Data."""
-    import torch
-    from torch_geometric.data import Data
+class Graph(SimpleNamespace):
+    """A graph with the attributes of PyTorch Geometric's Data that `export` reads."""
 
+
+class Types(dict[Any, SimpleNamespace]):
+    """Stores of types of nodes, by name, and of edges, by source, name and target, as HeteroData has them."""
+
+    @property
+    def node_types(self) -> list[str]:
+        """The names of the types of nodes."""
+        return [key for key in self if isinstance(key, str)]
+
+    @property
+    def edge_types(self) -> list[tuple[str, str, str]]:
+        """Source, name and target of the types of edges."""
+        return [key for key in self if not isinstance(key, str)]
+
+
+def _of_matrix(adj: Any, x: Any, y: Any, split: Any) -> Graph:
+    """Return a graph by its adjacency matrix, whose entries are weights."""
+    import scipy.sparse as sp
+
+    if len(adj.shape) != 2 or adj.shape[0] != adj.shape[1]:
+        raise ExportError(f"the adjacency matrix has shape {tuple(adj.shape)}, want nodes x nodes")
+    for name, value in (("x", x), ("y", y), ("split", split)):
+        if value is None:
+            raise ExportError(f"a matrix needs {name}: x, features; y, classes; split, a role for each node")
+    coo, n = sp.coo_matrix(adj), adj.shape[0]
+    coo.eliminate_zeros()
+    if x.shape[0] != n:
+        raise ExportError(f"x has {x.shape[0]} rows for {n} nodes")
+    labels, roles = list(np.asarray(y, object)), [str(role) for role in split]
+    for name, values in (("y", labels), ("split", roles)):
+        if len(values) != n:
+            raise ExportError(f"{name} has {len(values)} values for {n} nodes")
+    odd = sorted(set(roles) - set(_ROLES))
+    if odd:
+        raise ExportError(f"split has {odd[0]!r}, want {', '.join(_ROLES)}")
+    texts = [None if missing(label) else label for label in labels]
+    whole = all(label is None or isinstance(label, int | np.integer) for label in texts)
+    names = None if whole else sorted({str(label) for label in texts if label is not None})
+    number = {name: k for k, name in enumerate(names or [])}
+    return Graph(
+        x=x,
+        y=np.array([-1 if t is None else int(t) if names is None else number[str(t)] for t in texts], np.int64),
+        edge_index=np.stack([coo.row, coo.col]).astype(np.int64),
+        edge_weight=None if np.all(coo.data == 1) else coo.data.astype(np.float64),
+        class_names=names,
+        **{f"{role}_mask": np.array([of == role for of in roles]) for role in ("train", "val", "test")},
+    )
+
+
+_ROLES = ("train", "val", "test", "unlabelled", "none")
+
+
+def _of_ogb(loaded: Any) -> Any:
+    """Return the graph of a node property prediction set of OGB."""
     graph, labels = loaded[0]
-    if "edge_index" not in graph:
-        raise ExportError(
-            "the set has several types of nodes: PyTorch Geometric's OGB_MAG (pyg:OGB_MAG) reads ogbn-mag"
-        )
+    split = loaded.get_idx_split()
+    if "edge_index_dict" in graph:
+        return _types_of_ogb(graph, labels, split)
     if graph.get("node_feat") is None:
         raise ExportError("the set has no features of nodes")
-    data = Data(x=torch.as_tensor(graph["node_feat"]), edge_index=torch.as_tensor(graph["edge_index"]))
-    labels = np.asarray(labels)
+    n = int(graph["num_nodes"])
+    data = Graph(x=np.asarray(graph["node_feat"]), edge_index=np.asarray(graph["edge_index"]))
+    _label_ogb(data, np.asarray(labels), split, n)
+    return data
+
+
+def _label_ogb(store: SimpleNamespace, labels: Any, split: Any, n: int) -> None:
     if labels.shape[1] == 1:  # a missing label is NaN
         labels = np.where(np.isnan(labels), -1, labels)[:, 0]
-    data.y = torch.as_tensor(labels.astype(np.int64))
+    store.y = labels.astype(np.int64)
     for role, mask in (("train", "train_mask"), ("valid", "val_mask"), ("test", "test_mask")):
-        data[mask] = torch.zeros(int(graph["num_nodes"]), dtype=torch.bool)
-        data[mask][torch.as_tensor(loaded.get_idx_split()[role])] = True
-    return data
+        is_in = np.zeros(n, bool)
+        is_in[np.asarray(split[role])] = True
+        setattr(store, mask, is_in)
+
+
+def _types_of_ogb(graph: Any, labels: Any, split: Any) -> Types:
+    """Return a set of several types of nodes, of which one has labels."""
+    out = Types()
+    for kind, n in graph["num_nodes_dict"].items():
+        out[kind] = SimpleNamespace(num_nodes=int(n))
+        x = (graph.get("node_feat_dict") or {}).get(kind)
+        if x is not None:
+            out[kind].x = np.asarray(x)
+        if kind in labels:
+            _label_ogb(out[kind], np.asarray(labels[kind]), {k: v[kind] for k, v in split.items()}, int(n))
+    for triple, edge_index in graph["edge_index_dict"].items():
+        out[tuple(triple)] = SimpleNamespace(edge_index=np.asarray(edge_index))
+    return out
+
+
+_OF_DGL = {
+    "feat": "x",
+    "label": "y",
+    "train_mask": "train_mask",
+    "val_mask": "val_mask",
+    "test_mask": "test_mask",
+}
 
 
 def _of_dgl(graph: Any) -> Any:
-    """Return a graph of DGL with one type of nodes and edges as Data."""
-    from torch_geometric.data import Data
+    """Return a graph of DGL; of several types of nodes or edges as `Types`."""
+    if len(graph.ntypes) == 1 and len(graph.etypes) == 1:
+        data = Graph(edge_index=_pair(graph.edges()), num_nodes=graph.num_nodes())
+        _put_dgl(data, graph.ndata)
+        if "weight" in graph.edata:
+            data.edge_weight = graph.edata["weight"]
+        return data
+    out = Types()
+    for kind in graph.ntypes:
+        out[kind] = SimpleNamespace(num_nodes=int(graph.num_nodes(kind)))
+        _put_dgl(out[kind], graph.nodes[kind].data)
+    for triple in graph.canonical_etypes:
+        out[tuple(triple)] = SimpleNamespace(edge_index=_pair(graph.edges(etype=triple)))
+    return out
 
-    if len(graph.ntypes) != 1 or len(graph.etypes) != 1:
-        raise ExportError(f"the graph has nodes {graph.ntypes} and edges {graph.etypes}, want one type of each")
-    import torch
 
-    data = Data(edge_index=torch.stack(graph.edges()), num_nodes=graph.num_nodes())
-    names = {
-        "feat": "x",
-        "label": "y",
-        "train_mask": "train_mask",
-        "val_mask": "val_mask",
-        "test_mask": "test_mask",
-    }
-    for name, ours in names.items():
-        if name in graph.ndata:
-            values = graph.ndata[name]
-            data[ours] = values.bool() if name.endswith("_mask") else values
-    if "weight" in graph.edata:
-        data.edge_weight = graph.edata["weight"]
-    return data
+def _pair(ends: Any) -> Any:
+    return np.stack([_numpy(part) for part in ends]).astype(np.int64)
+
+
+def _put_dgl(store: SimpleNamespace, data: Any) -> None:
+    for name, ours in _OF_DGL.items():
+        if name in data:
+            values = data[name]
+            setattr(store, ours, _numpy(values).astype(bool) if name.endswith("_mask") else values)
 
 
 def draw_split(data: Any, seed: int) -> None:
@@ -469,13 +674,14 @@ def draw_split(data: Any, seed: int) -> None:
 
     if getattr(data, "train_mask", None) is not None:
         raise ExportError("data has masks: there is no split to draw")
-    y = _attribute(data, "y").reshape(-1)
+    y = torch.as_tensor(_attribute(data, "y")).reshape(-1)
     labelled = torch.nonzero(y >= 0).reshape(-1)
     order = labelled[torch.randperm(len(labelled), generator=torch.Generator().manual_seed(seed))]
     at = [0, len(order) // 2, len(order) // 2 + len(order) // 4, len(order)]
     for k, name in enumerate(("train_mask", "val_mask", "test_mask")):
-        data[name] = torch.zeros(len(y), dtype=torch.bool)
-        data[name][order[at[k] : at[k + 1]]] = True
+        mask = torch.zeros(len(y), dtype=torch.bool)
+        mask[order[at[k] : at[k + 1]]] = True
+        setattr(data, name, mask)
 
 
 def _argument(text: str) -> tuple[str, Any]:
@@ -487,6 +693,14 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return name, value
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as f:
+            return f.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -520,6 +734,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--weights", choices=["keep", "drop"], help="what becomes of edge_weight other than 1")
     parser.add_argument("--directed", action="store_true", help="keep the directions of edges")
+    for name, what in (("ids", "nodes"), ("classes", "classes")):
+        parser.add_argument(
+            f"--{name}", type=_lines, metavar="FILE", help=f"names of {what} in their order, one a line"
+        )
     args = vars(parser.parse_args(arguments))
     try:
         data = load(args.pop("source"), args.pop("root"), dict(args.pop("arguments")))

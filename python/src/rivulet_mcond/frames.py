@@ -1,94 +1,177 @@
-"""Arrivals of pandas tables and of PyTorch Geometric's Data, and predictions as a table."""
+"""Arrivals of tables and of PyTorch Geometric's Data, edges of tables, and predictions as a table.
+
+A table is what `_columns.Table` reads: of pandas, polars or pyarrow, columns by their names, or a list of rows.
+Its values mean what `trainer train` reads of the same table, as `tables.write` writes it.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from .arrivals import Arrival, ArrivalError, Dense, EdgeLike, Features, Named, NodeId, Scalar, Sparse, node_id
+from ._columns import INDEX_COLUMNS, ColumnError, Table, identity, listed, missing, plain
+from .arrivals import Arrival, ArrivalError, Dense, EdgeLike, Features, Named, NodeId, Sparse, features_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Form = Literal["dense", "sparse", "named"]
 """How features are sent: all numbers by position, those that are not 0, or by name."""
-
-INDEX_COLUMNS = ("", "Unnamed: 0", "__index_level_0__")
-"""Columns that are an index which was left in a table by mistake."""
 
 TIMES = ("arrival_time", "ingest_time", "predicted_time")
 
 
 def arrivals_from_frame(
-    frame: pd.DataFrame,
+    frame: Any,
     *,
     id: str,
-    features: Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
     form: Form = "named",
     edges: str | Mapping[str, Sequence[EdgeLike]] | Mapping[int, Sequence[EdgeLike]] | None = None,
+    weights: str | None = None,
+    incoming: str | None = None,
+    types: str | None = None,
     time: str | None = None,
 ) -> list[Arrival]:
-    """Return an arrival for each row.
+    """Return an arrival for each row of a table.
 
-    features are the columns to send; None: all but those of id, edges and time. By position their order counts:
-    it must be that of the table which the model was trained on. edges is a column of lists of ids, or of objects
-    with a weight or a direction as in JSON, or a mapping from id to such lists, as `edges_from_frame` or pandas'
-    groupby gives: its keys may be integers. time is a column of times with a zone.
+    id is a column, or the index of pandas by its name. features are the columns to send; None: all but the
+    others that are named here. By position their order counts: it must be that of the table which the model was
+    trained on. One name, not in a list, is a column that holds all features: lists of numbers, or objects as in
+    JSON.
 
-    NaN, NaT and None are missing: sent as null by name, and refused by position. Raises ArrivalError, naming the
-    row and the column, and KeyError for a column that is not there.
+    edges is a column of lists of ids, or of objects with a weight, type or direction as in JSON, or a mapping
+    from id to such lists, as `edges_from_frame` or pandas' groupby gives: its keys may be integers. weights and
+    types are columns with an element for each edge, incoming is one with the ids of nodes whose edges lead to
+    the arrival. A list may also be text: JSON, or words between commas, semicolons, bars or spaces. time is a
+    column of times.
+
+    NaN, NaT, None, pandas' NA and the empty text are missing: sent as null by name, and refused by position.
+    Times without a zone are in UTC. Raises ArrivalError, naming the row and the column, or the column that is
+    not there.
     """
-    names = _columns(frame, {id, time, edges if isinstance(edges, str) else None}, features)
-    ids, columns = frame[id].tolist(), [frame[name].tolist() for name in names]
-    listed = frame[edges].tolist() if isinstance(edges, str) else None
+    try:
+        return _arrivals(Table(frame), id, features, form, edges, weights, incoming, types, time)
+    except ColumnError as error:
+        raise ArrivalError("unparsable", "", str(error)) from None
+
+
+def _arrivals(
+    table: Table,
+    id: str,
+    features: str | Sequence[str] | None,
+    form: Form,
+    edges: Any,
+    weights: str | None,
+    incoming: str | None,
+    types: str | None,
+    time: str | None,
+) -> list[Arrival]:
+    lists = {"edges": edges if isinstance(edges, str) else None, "weights": weights} | {
+        "incoming": incoming,
+        "types": types,
+    }
+    for what, column in ({"id": id} | lists | {"time": time}).items():
+        if column is not None:
+            table.want(column, what)
+    ids = table.ids(id)
+    names = _features(table, {id, time, *lists.values()}, features)
+    columns = [table.values(name) for name in names]
+    whole = table.cells(table.want(features, "features")) if isinstance(features, str) else None
+    given = {what: table.cells(column) for what, column in lists.items() if column is not None}
     near_by_id = {} if edges is None or isinstance(edges, str) else _by_id(edges)
-    if near_by_id and ids and not any(node_id(i, "id") in near_by_id for i in ids if not _missing(i)):
+    if near_by_id and ids and not any(i in near_by_id for i in ids):
         warnings.warn(
             f"no id of the table, such as {ids[0]!r}, is a key of edges, such as {next(iter(near_by_id))!r}: "
             "no arrival has an edge",
-            stacklevel=2,
+            stacklevel=4,
         )
-    times = frame[time].tolist() if time is not None else None
+    times = table.values(time) if time is not None else [None] * table.rows
     out = []
-    for i, label in enumerate(frame.index):
+    for i, one in enumerate(ids):
         try:
-            near = listed[i] if listed is not None else near_by_id.get(node_id(ids[i], "id"), ())
-            out.append(
-                Arrival(
-                    ids[i],
-                    _row([(name, column[i]) for name, column in zip(names, columns, strict=True)], form),
-                    () if _missing(near) else near,
-                    None if times is None or _missing(times[i]) else times[i],
-                )
-            )
+            row = {what: _listed(table, what, str(lists[what]), cells[i], i) for what, cells in given.items()}
+            near = row["edges"] if "edges" in row else listed(near_by_id.get(one))
+            fields = [(name, column[i]) for name, column in zip(names, columns, strict=True)]
+            x = _row(fields, form) if whole is None else _whole(whole[i])
+            ends = [_edge(edge, f"edges[{k}]") for k, edge in enumerate(near)]
+            into = [_id(other, f"incoming[{k}]") for k, other in enumerate(row.get("incoming", ()))]
+            weigh, kinds = row.get("weights") or None, row.get("types") or None
+            if kinds is not None and not all(kinds):
+                ends, weigh, kinds, into = _objects(ends, into, weigh, kinds), None, None, []
+            out.append(Arrival(one, x, ends, times[i], weights=weigh, incoming=into, types=kinds))
         except ArrivalError as error:
-            error.args = (f"row {label}: {error}",)
+            error.args = (f"row {table.label(i)}: {error}",)
             raise
     return out
+
+
+def _listed(table: Table, what: str, name: str, cell: Any, row: int) -> list[Any]:
+    """Return the elements of a cell: weights as numbers, types as texts, ends of edges as they are."""
+    try:
+        out = listed(cell)
+        if what == "types":
+            return ["" if missing(part) else identity(part) for part in out]
+        return [float(part) for part in out] if what == "weights" else out
+    except (ColumnError, TypeError, ValueError) as error:
+        raise ColumnError(f"{table.place(name, row)}: {error}") from None
+
+
+def _objects(
+    ends: Sequence[EdgeLike], into: Sequence[str], weights: Sequence[float] | None, types: Sequence[str]
+) -> list[EdgeLike]:
+    """Return edges as objects, for types of which some are missing, as a list of types has one for each edge."""
+    if len(types) != len(ends) + len(into) or (weights is not None and len(weights) != len(ends)):
+        raise ArrivalError("unparsable", "types", f"{len(types)} types for {len(ends) + len(into)} edges")
+    out: list[EdgeLike] = []
+    for k, (end, kind) in enumerate(zip([*ends, *into], types, strict=True)):
+        edge: dict[str, Any] = dict(end) if isinstance(end, Mapping) else {"id": end}
+        edge |= {"type": kind} if kind else {}
+        edge |= {"in": True} if k >= len(ends) else {} if weights is None else {"weight": weights[k]}
+        out.append(edge)
+    return out
+
+
+def _edge(edge: Any, field: str) -> EdgeLike:
+    """Return an edge whose values may be those of NumPy, pandas or pyarrow."""
+    if not isinstance(edge, Mapping):
+        return _id(edge, field)
+    return {
+        name: _id(value, f"{field}.{name}") if name in ("id", "type") and not missing(value) else plain(value)
+        for name, value in edge.items()
+    }
+
+
+def _id(cell: Any, field: str) -> str:
+    try:
+        return identity(cell)
+    except ColumnError as error:
+        raise ArrivalError("unparsable", field, str(error)) from None
 
 
 def _by_id(edges: Any) -> dict[str, Sequence[EdgeLike]]:
     """Return a mapping of edges with its keys as texts, as ids are: 1 and numpy.int64(1) are "1"."""
     out: dict[str, Sequence[EdgeLike]] = {}
     for key, near in edges.items():
-        id = node_id(key, "edges")
+        id = _id(key, "edges")
         if id in out:
             raise ArrivalError("unparsable", "edges", f"{id!r} is a key twice, as a number and as a text")
         out[id] = near
     return out
 
 
-def _columns(frame: pd.DataFrame, used: set[str | None], features: Sequence[str] | None) -> list[str]:
-    if not frame.columns.is_unique:
-        raise ArrivalError(
-            "unparsable", "", f"columns {list(frame.columns[frame.columns.duplicated()])} are there twice"
-        )
-    names = list(features) if features is not None else [name for name in frame.columns if name not in used]
+def _features(table: Table, used: set[str | None], features: str | Sequence[str] | None) -> list[str]:
+    if isinstance(features, str):
+        return []
+    names = [name for name in table.names if name not in used] if features is None else list(map(str, features))
     for name in names:
-        if name in INDEX_COLUMNS:
+        table.want(name, "feature")
+        if INDEX_COLUMNS.fullmatch(name):
             raise ArrivalError(
                 "unparsable",
                 f"features.named.{name}",
@@ -97,18 +180,14 @@ def _columns(frame: pd.DataFrame, used: set[str | None], features: Sequence[str]
     return names
 
 
-def _missing(value: Any) -> bool:
-    return value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value)
-
-
 def _row(fields: Sequence[tuple[str, Any]], form: Form) -> Features:
     if form == "named":
-        return Named({name: None if _missing(value) else _plain(value) for name, value in fields})
+        return Named({name: None if value == [] else value for name, value in fields})
     numbers = np.zeros(len(fields))
     for k, (name, value) in enumerate(fields):
-        if _missing(value):
+        if value is None:
             raise ArrivalError("not_finite", name, "missing, which only features by name can be")
-        if isinstance(value, str):
+        if not isinstance(value, int | float):
             raise ArrivalError("unparsable", name, f"{value!r} is no number: send the features by name")
         numbers[k] = value
     if form == "dense":
@@ -117,12 +196,18 @@ def _row(fields: Sequence[tuple[str, Any]], form: Form) -> Features:
     return Sparse(at, numbers[at])
 
 
-def _plain(value: Any) -> Scalar:
-    return value.item() if isinstance(value, np.generic) else value  # type: ignore[no-any-return]
+def _whole(cell: Any) -> Features:
+    """Return features of a cell that holds all of them."""
+    if isinstance(cell, Mapping):
+        return features_of({name: value for name, value in cell.items() if not missing(value)})
+    try:
+        return Dense([float(number) for number in listed(cell)])
+    except (ColumnError, TypeError, ValueError) as error:
+        raise ArrivalError("unparsable", "features", f"not a list of numbers: {error}") from None
 
 
 def edges_from_frame(
-    frame: pd.DataFrame,
+    frame: Any,
     *,
     source: str,
     target: str,
@@ -138,13 +223,20 @@ def edges_from_frame(
     """
     if weight is not None and (directed or type is not None):
         raise ArrivalError("unparsable", weight, "edges with types or directions have no weights")
-    if type is not None:
-        return _typed_edges(frame, source, target, type, directed)
+    try:
+        table = Table(frame)
+        for what, column in {"source": source, "target": target, "weight": weight, "type": type}.items():
+            if column is not None:
+                table.want(column, what)
+        pairs = list(zip(table.ids(source), table.ids(target), strict=True))
+        if type is not None:
+            return _typed_edges(pairs, table.ids(type), directed)
+        given = table.values(weight) if weight is not None else [1.0] * len(pairs)
+    except ColumnError as error:
+        raise ArrivalError("unparsable", "", str(error)) from None
     sums: dict[tuple[str, str], float] = {}
-    given = frame[weight].tolist() if weight is not None else [1.0] * len(frame)
-    for k, (a, b, w) in enumerate(zip(frame[source].tolist(), frame[target].tolist(), given, strict=True)):
-        pair = node_id(a, f"{source}[{k}]"), node_id(b, f"{target}[{k}]")
-        if _missing(w) or not 0 < w < float("inf"):
+    for k, (pair, w) in enumerate(zip(pairs, given, strict=True)):
+        if not isinstance(w, int | float) or not 0 < w < float("inf"):
             raise ArrivalError("unparsable", f"{weight}[{k}]", f"{w}, weights must be finite and above 0")
         sums[pair] = sums.get(pair, 0.0) + w
     near: dict[str, dict[tuple[str, bool], EdgeLike]] = {}
@@ -159,14 +251,11 @@ def edges_from_frame(
 
 
 def _typed_edges(
-    frame: pd.DataFrame, source: str, target: str, type: str, directed: bool
+    pairs: Sequence[tuple[str, str]], types: Sequence[str], directed: bool
 ) -> dict[str, list[EdgeLike]]:
     near: dict[str, dict[tuple[str, str, bool], EdgeLike]] = {}
-    for k, (a, b, of) in enumerate(
-        zip(frame[source].tolist(), frame[target].tolist(), frame[type].tolist(), strict=True)
-    ):
-        ends, kind = (node_id(a, f"{source}[{k}]"), node_id(b, f"{target}[{k}]")), node_id(of, f"{type}[{k}]")
-        for (one, other), into in ((ends, False), (ends[::-1], directed)):
+    for (a, b), kind in zip(pairs, types, strict=True):
+        for one, other, into in ((a, b, False), (b, a, directed)):
             edge: EdgeLike = {"id": other, "type": kind, **({"in": True} if into else {})}
             near.setdefault(one, {})[other, kind, into] = edge
     return {id: list(others.values()) for id, others in near.items()}
@@ -230,6 +319,8 @@ def predictions_frame(values: Iterable[bytes | str]) -> pd.DataFrame:
 
     The arrival's place is in source_topic, source_partition and source_offset; times are in UTC.
     """
+    import pandas as pd
+
     rows = []
     for value in values:
         said = json.loads(value)

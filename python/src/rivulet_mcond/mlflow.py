@@ -14,27 +14,27 @@ The model in MLflow is the artifact's directory, with this module as the loader:
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import mlflow
 import mlflow.pyfunc
-import pandas as pd
 from mlflow.models import Model
 from mlflow.models.model import ModelInfo
 
-from .arrivals import Arrival, Dense
-from .artifact import LABELS, NUMBER, Artifact, open_artifact
-from .frames import arrivals_from_frame
+from ._columns import Table
+from .arrivals import Arrival
+from .artifact import LABELS, LINKS, NUMBER, Artifact, open_artifact
+from .frames import Form, arrivals_from_frame
 from .predict import Predictor
 
-_LISTS = ("edges", "weights", "incoming")
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def log_artifact(
@@ -111,11 +111,11 @@ class ArtifactModel:
         """Predict by a predictor."""
         self.predictor = predictor
 
-    def predict(self, frame: pd.DataFrame, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Return a prediction for each row, with the columns of `Predictions.to_frame`.
+    def predict(self, frame: Any, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return a prediction for each row, as `Predictions.to_frame` does; of links the best candidates.
 
-        The table has the columns id, edges, weights, incoming, time, and features as one column of lists or as
-        columns of their own.
+        The table has the columns id, edges, weights, incoming, types, time, and features as one column of
+        lists or as columns of their own; `frames.arrivals_from_frame` says what their values may be.
         """
         given = arrivals(self.predictor.artifact, frame)
         task = self.predictor.artifact.task
@@ -123,35 +123,20 @@ class ArtifactModel:
             return self.predictor.predict_numbers(given).to_frame()
         if task == LABELS:
             return self.predictor.predict_labels(given).to_frame()
+        if task == LINKS:
+            return self.predictor.predict_links(given).to_frame()
         return self.predictor.predict(given).to_frame()
 
 
-def arrivals(artifact: Artifact, frame: pd.DataFrame) -> list[Arrival]:
-    """Return the arrivals of a table. Lists are lists, JSON text, or words with spaces between them."""
-    lists = {name: [_list(cell) for cell in frame[name]] for name in _LISTS if name in frame}
-    near: list[list[Any]] = [[] for _ in range(len(frame))]
-    for i in range(len(frame)):
-        edges = lists["edges"][i] if "edges" in lists else []
-        if "weights" in lists and lists["weights"][i]:
-            edges = [{"id": e, "weight": float(w)} for e, w in zip(edges, lists["weights"][i], strict=True)]
-        incoming = lists["incoming"][i] if "incoming" in lists else []
-        near[i] = [*edges, *({"id": e, "in": True} for e in incoming)]
-    table = frame.drop(columns=list(lists)).assign(edges=pd.Series(near, index=frame.index))
-    time = "time" if "time" in table else None
-    if "features" not in table:
-        form: Literal["dense", "named"] = "dense" if artifact.schema is None else "named"
-        return arrivals_from_frame(table, id="id", form=form, edges="edges", time=time)
-    times = table["time"].tolist() if time else [None] * len(table)
-    rows = zip(table["id"].tolist(), table["features"].tolist(), near, times, strict=True)
-    return [Arrival(id, Dense([float(v) for v in _list(x)]), edges, when) for id, x, edges, when in rows]
-
-
-def _list(cell: Any) -> list[Any]:
-    if cell is None or (isinstance(cell, float) and cell != cell):
-        return []
-    if not isinstance(cell, str):
-        return list(cell)
-    return list(json.loads(cell)) if cell.lstrip().startswith("[") else cell.split()
+def arrivals(artifact: Artifact, frame: Any) -> list[Arrival]:
+    """Return the arrivals of a table, of which all columns but those of `ArtifactModel.predict` are features."""
+    table = Table(frame)
+    there = {
+        name: name if table.has(name) else None for name in ("edges", "weights", "incoming", "types", "time")
+    }
+    features = "features" if table.has("features") else None
+    form: Form = "dense" if artifact.schema is None else "named"
+    return arrivals_from_frame(frame, id="id", features=features, form=form, **there)
 
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> ArtifactModel:
