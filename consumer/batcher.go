@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,6 +40,11 @@ type batcher struct {
 	member kafka.Member
 	formed *atomic.Int64
 
+	// throttle returns the pause that the broker asked for at the last publish, 0 if none, and how many it has asked for.
+	throttle func() (pause time.Duration, asked int64)
+	most     int   // records of the next batch under a quota; 0: size
+	asked    int64 // by then
+
 	rest   chunk // the part of the chunk under way that is in no batch yet
 	filled int   // bytes of the batch that is being formed
 }
@@ -60,10 +66,35 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in.Name = batchName(&first, b.member, b.formed.Add(1))
 	in.Offsets = make(kafka.Offsets, 1)
 	b.filled = 0
-	for b.take(&in) && len(in.Records) < b.size && b.moreBy(ctx, deadline) {
+	b.pace()
+	for b.take(&in) && len(in.Records) < b.limit() && b.moreBy(ctx, deadline) {
 	}
 	return in
 }
+
+// longThrottle is the pause after a publish above which batches are made smaller.
+const longThrottle = 5 * time.Second
+
+// pace halves the batches while Kafka holds the producer to a quota and asks for long pauses: what is published is
+// committed more often then, and a transaction is over before it expires. Without a pause they double again.
+func (b *batcher) pace() {
+	if b.throttle == nil {
+		return
+	}
+	pause, asked := b.throttle()
+	switch {
+	case pause > longThrottle && asked > b.asked:
+		b.most = max(1, b.limit()/2)
+	case pause == 0 && b.most > 0:
+		if b.most *= 2; b.most >= b.size {
+			b.most = 0
+		}
+	}
+	b.asked = asked
+}
+
+// limit returns the most records of a batch.
+func (b *batcher) limit() int { return cmp.Or(b.most, b.size) }
 
 // batchName returns the name of the n-th batch of a consumer, such as arrivals-0-41-g3-1h8u0qz3kfxw2, which no other
 // batch ever has. Partition, offset and generation do not suffice: they come again when a topic or its group is deleted
@@ -101,7 +132,7 @@ func (b *batcher) take(in *Intake) bool {
 
 // room returns how many more records fit into a batch that has some, and counts their bytes.
 func (b *batcher) room(has int) int {
-	records := b.rest.records[:min(b.size-has, len(b.rest.records))]
+	records := b.rest.records[:min(b.limit()-has, len(b.rest.records))]
 	for n := range records {
 		size := recordBytes(&records[n])
 		for _, e := range b.rest.joined[records[n].Position] {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rivulet/kafka"
+	"rivulet/test/expect"
 )
 
 // chunkOf has n records of partition p from offset on, fetched now.
@@ -196,4 +197,37 @@ func TestTheLastOffsetOfAChunkSkipsWhatIsNoRecord(t *testing.T) {
 	if got := in.Offsets[c.at]; got != 15 {
 		t.Errorf("next offset %d, want 15", got)
 	}
+}
+
+// Under a quota that makes for long pauses batches are halved, once a publish, down to one record; without a pause they
+// double again.
+func TestBatchesAreSmallerUnderAQuota(t *testing.T) {
+	queue := make(chan chunk, 100)
+	at := kafka.TopicPartition{Topic: "arrivals"}
+	for range 100 {
+		queue <- chunk{at: at, records: make([]kafka.Record, 8), next: 8}
+	}
+	var pause time.Duration
+	var asked int64
+	b := batcher{queue: queue, size: 8, clock: SystemClock{}, formed: new(atomic.Int64),
+		throttle: func() (time.Duration, int64) { return pause, asked }}
+	sizes := func(n int) (got []int) {
+		for range n {
+			got = append(got, len(b.next(t.Context(), nil).Records))
+		}
+		return got
+	}
+	expect.Same(t, []int{8, 8}, sizes(2), "without a quota")
+	pause = longThrottle + time.Second
+	var got []int
+	for range 5 {
+		asked++
+		got = append(got, sizes(1)...)
+	}
+	expect.Same(t, []int{4, 2, 1, 1, 1}, got, "in pauses")
+	expect.Same(t, []int{1, 1}, sizes(2), "in the same pause")
+	asked, pause = asked+1, time.Second
+	expect.Same(t, []int{1, 1}, sizes(2), "in short pauses")
+	pause = 0
+	expect.Same(t, []int{2, 4}, sizes(2), "after the quota")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"rivulet/event"
 	"rivulet/event/form"
@@ -216,5 +217,6 @@ func TestADecoderLooksFeaturesUp(t *testing.T) {
 
 type told struct{ seen chan struct{} }
 
-func (t told) Retry(string, error) { t.seen <- struct{}{} }
-func (told) Lost(string, int64)    {}
+func (t told) Retry(string, error)           { t.seen <- struct{}{} }
+func (told) Lost(string, int64)              {}
+func (told) Throttled(string, time.Duration) {}

@@ -63,6 +63,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 		})
 	}
 	line, failures := c.newLine(g.Member(), queue), make(chan error, len(c.lanes))
+	line.throttle = c.opts.Kafka.PublishThrottle
 	for _, l := range c.lanes {
 		lanes.Go(func() {
 			if err := l.run(reading, work, line, g); err != nil {

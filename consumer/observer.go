@@ -30,6 +30,9 @@ type Observer interface {
 	// Lost is called when records of the input are gone; reason is one of kafka.LostReasons, records how many they
 	// are as far as that is known.
 	Lost(reason string, records int64)
+	// Throttled is called when a broker asks for a pause before the next requests of a kind: produce, fetch, group or
+	// other.
+	Throttled(requests string, pause time.Duration)
 }
 
 // Stages that are waited for and retried.
@@ -119,5 +122,8 @@ func (NopObserver) Retry(string, error) {}
 
 // Lost does nothing.
 func (NopObserver) Lost(string, int64) {}
+
+// Throttled does nothing.
+func (NopObserver) Throttled(string, time.Duration) {}
 
 var _ Observer = NopObserver{}

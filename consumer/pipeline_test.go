@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -79,6 +80,8 @@ func (r *recorder) Rebalance(assigned []kafka.TopicPartition) {
 	defer r.mu.Unlock()
 	r.assigned = append(r.assigned, assigned)
 }
+
+func (r *recorder) Throttled(string, time.Duration) {}
 
 func (r *recorder) Lost(reason string, records int64) {
 	r.mu.Lock()

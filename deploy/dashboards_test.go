@@ -126,6 +126,7 @@ var dashboards = map[string][]row{
 			{"Degraded predictions", "recps", "rivulet_degraded_predictions_total", nil},
 			{"Partitions that are assigned", "short", "rivulet_assigned_partitions", nil},
 			{"Rebalances", "ops", "rivulet_rebalances_total", nil},
+			{"Throttled by a quota of Kafka", "s", "rivulet_throttled_seconds_total", nil},
 		}},
 		{"Rows of M", []panel{
 			{"Rows looked up", "rowsps", "rivulet_row_lookups_total rivulet_feature_lookups_total", nil},

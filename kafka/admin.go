@@ -13,7 +13,7 @@ import (
 // names no topics in its [Options]: it waits until a new topic is known.
 
 func (c *Client) admin() *kafkago.Client {
-	return &kafkago.Client{Addr: c.addr, Transport: c.transport, Timeout: hung}
+	return &kafkago.Client{Addr: c.addr, Transport: c}
 }
 
 // CreateTopic makes a topic with as many replicas as the cluster gives by default.

@@ -48,7 +48,8 @@ func (b *balancer) UserData() ([]byte, error) {
 }
 
 // AssignGroups shares out the partitions of all topics. The leader's broker has named the partitions in known.
-func (b *balancer) AssignGroups(members []kafkago.GroupMember, known []kafkago.Partition) kafkago.GroupMemberAssignments {
+func (b *balancer) AssignGroups(members []kafkago.GroupMember,
+	known []kafkago.Partition) kafkago.GroupMemberAssignments {
 	b.mu.Lock()
 	own := b.view.IDs
 	b.mu.Unlock()

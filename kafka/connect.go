@@ -51,13 +51,22 @@ type Options struct {
 	MetadataTTL time.Duration
 }
 
-// Client is a way to a cluster: one pool of connections for all requests. Several goroutines may use it.
+// Client is a way to a cluster: a pool of connections for each kind of requests. Several goroutines may use it.
 type Client struct {
 	clientID  string
 	addr      net.Addr
 	transport kafkago.RoundTripper
-	pool      *kafkago.Transport
+	pools     pools
+	throttles throttles
 	fetches   fetch.Pool
+}
+
+// pools are the connections to the brokers.
+type pools [kinds]*kafkago.Transport
+
+// RoundTrip sends a request over a connection of its kind.
+func (p *pools) RoundTrip(ctx context.Context, addr net.Addr, req kafkago.Request) (kafkago.Response, error) {
+	return p[kindOf(req)].RoundTrip(ctx, addr, req)
 }
 
 // Connect returns a client. It opens no connection; [Client.Close] closes the connections that are opened through it.
@@ -70,9 +79,12 @@ func Connect(o Options) (*Client, error) {
 	if o.Login != nil {
 		mechanism = wire.Mechanism(o.Login)
 	}
-	pool := &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dialer{TLS: o.TLS}.Dial, DialTimeout: dialTimeout,
-		MetadataTTL: o.MetadataTTL, IdleTimeout: idleTimeout, MetadataTopics: o.Topics, SASL: mechanism}
-	c := &Client{clientID: o.ClientID, addr: kafkago.TCP(o.Brokers...), transport: pool, pool: pool}
+	c := &Client{clientID: o.ClientID, addr: kafkago.TCP(o.Brokers...)}
+	for k := range c.pools {
+		c.pools[k] = &kafkago.Transport{ClientID: o.ClientID, Dial: wire.Dialer{TLS: o.TLS}.Dial, DialTimeout: dialTimeout,
+			MetadataTTL: o.MetadataTTL, IdleTimeout: idleTimeout, MetadataTopics: o.Topics, SASL: mechanism}
+	}
+	c.transport = &c.pools
 	c.fetches.Client = fetches{c}
 	return c, nil
 }
@@ -87,7 +99,11 @@ func (c fetches) Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most 
 }
 
 // Close closes the connections that are not in use.
-func (c *Client) Close() { c.pool.CloseIdleConnections() }
+func (c *Client) Close() {
+	for _, p := range c.pools {
+		p.CloseIdleConnections()
+	}
+}
 
 // hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the
 // connection, so it must never be reached by a broker that answers.
@@ -107,14 +123,32 @@ func ask[A kmsg.Response](ctx context.Context, c *Client, req kmsg.Request, leas
 
 // within sends a request that kafka-go lacks, and waits for the answer for a limit at most.
 func (c *Client) within(ctx context.Context, limit time.Duration, req *wire.Request) (kmsg.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	req.ClientID = c.clientID
-	m, err := c.transport.RoundTrip(ctx, c.addr, req)
+	m, err := c.send(ctx, limit, req)
 	if err != nil {
 		return nil, err
 	}
 	return m.(*wire.Answer).Response, nil
+}
+
+// send sends a request as soon as the broker reads from its connection, and waits for the answer for a limit at most.
+func (c *Client) send(ctx context.Context, limit time.Duration, req kafkago.Request) (kafkago.Response, error) {
+	key := throttleKeyOf(req)
+	if err := c.throttles.wait(ctx, key); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	m, err := c.transport.RoundTrip(ctx, c.addr, req)
+	if err == nil {
+		c.throttles.note(key, throttleOf(m))
+	}
+	return m, err
+}
+
+// RoundTrip is send for a client of kafka-go.
+func (c *Client) RoundTrip(ctx context.Context, _ net.Addr, req kafkago.Request) (kafkago.Response, error) {
+	return c.send(ctx, hung, req)
 }
 
 // groups is the way of a group's members to the brokers.
@@ -149,9 +183,7 @@ func (c groups) Partitions(ctx context.Context, topics []string) (map[string]int
 
 // coordinator asks which broker coordinates a group.
 func (c *Client) coordinator(ctx context.Context, group string) (int32, error) {
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, &findcoordinator.Request{Key: group})
+	m, err := c.send(ctx, hung, &findcoordinator.Request{Key: group})
 	if err == nil {
 		err = wire.Failure(m.(*findcoordinator.Response).ErrorCode)
 	}

@@ -13,6 +13,13 @@ import (
 	"rivulet/test/expect"
 )
 
+// dialWith has a client open all its connections in another way.
+func (c *Client) dialWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	for _, p := range c.pools {
+		p.Dial = dial
+	}
+}
+
 func TestConnectingWithoutBrokers(t *testing.T) {
 	if _, err := Connect(Options{}); err == nil {
 		t.Error("connected without brokers")
@@ -24,10 +31,10 @@ func TestConnectingWithoutBrokers(t *testing.T) {
 func TestAnIdleFetchKeepsItsConnection(t *testing.T) {
 	b := newBench(t, 1)
 	var dials atomic.Int32
-	b.way.pool.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+	b.way.dialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials.Add(1)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}
+	})
 	c := b.cursor(0)
 	c.wait = 30 * time.Millisecond
 	const fetches = 10
@@ -54,13 +61,13 @@ func TestConnectionsDoNotGrowWithPartitions(t *testing.T) {
 	sink := b.sink()
 	b.way = b.connect()
 	var open atomic.Int32
-	b.way.pool.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+	b.way.dialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err == nil {
 			open.Add(1)
 		}
 		return conn, err
-	}
+	})
 	ids, _, err := b.way.topicIDs(t.Context(), "predictions")
 	expect.OK(t, err)
 	got := make(chan Position, partitions)

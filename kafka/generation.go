@@ -243,9 +243,7 @@ func (g *Generation) End(ctx context.Context, cause error) error {
 
 // unassigned returns a partition that a topic has and no member of the group was assigned, nil if there is none.
 func (c *Client) unassigned(ctx context.Context, group string, topics map[string]topicView) (*TopicPartition, error) {
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	client := kafkago.Client{Addr: c.addr, Transport: c.transport}
+	client := kafkago.Client{Addr: c.addr, Transport: c}
 	answer, err := client.DescribeGroups(ctx, &kafkago.DescribeGroupsRequest{GroupIDs: []string{group}})
 	switch {
 	case err != nil:

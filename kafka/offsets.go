@@ -84,9 +84,7 @@ func (c *Client) positions(ctx context.Context, group string, partitions []Topic
 
 // emptyGroup reports whether the coordinator knows a group that has neither members nor offsets.
 func (c *Client) emptyGroup(ctx context.Context, group string) (bool, error) {
-	within, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(within, c.addr, &describegroups.Request{Groups: []string{group}})
+	m, err := c.send(ctx, hung, &describegroups.Request{Groups: []string{group}})
 	if err != nil {
 		return false, fmt.Errorf("asking for the state of group %s: %w", group, err)
 	}
@@ -135,9 +133,7 @@ func (c *Client) boundaries(ctx context.Context, all []TopicPartition, which int
 		req.Topics = append(req.Topics, listoffsets.RequestTopic{Topic: at.Topic, Partitions: []listoffsets.RequestPartition{
 			{Partition: int32(at.Partition), CurrentLeaderEpoch: -1, Timestamp: which}}})
 	}
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, req)
+	m, err := c.send(ctx, hung, req)
 	if err != nil {
 		return nil, fmt.Errorf("asking for offsets: %w", err)
 	}
@@ -164,8 +160,6 @@ const commitTimeout = 10 * time.Second
 // commitMarked stores offsets with their marks for a member of a group. coordinator is a broker's id, or -1: then it
 // is asked for. It returns the coordinator, -1 after an error.
 func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coordinator int32) (_ int32, err error) {
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
 	if coordinator < 0 {
 		if coordinator, err = c.coordinator(ctx, by.Group); err != nil {
 			return -1, err
@@ -192,10 +186,11 @@ func (c *Client) commitMarked(ctx context.Context, by Member, next Offsets, coor
 		req.Topics = append(req.Topics, t)
 	}
 	const byName = 9 // from version 10 on topics have ids
-	answer, err := ask[*kmsg.OffsetCommitResponse](ctx, c, req, 0, byName, wire.Broker(coordinator))
+	m, err := c.within(ctx, commitTimeout, &wire.Request{Request: req, Most: byName, To: wire.Broker(coordinator)})
 	if err != nil {
 		return -1, err
 	}
+	answer, _ := m.(*kmsg.OffsetCommitResponse)
 	if answer == nil {
 		return -1, kafkago.UnsupportedVersion
 	}

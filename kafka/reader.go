@@ -270,9 +270,7 @@ func (r *Reader) Range(ctx context.Context) (first, end Offsets, err error) {
 
 // members returns the client ids of a group's members, none if there is no such group.
 func (c *Client) members(ctx context.Context, group string) (ids []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	m, err := c.transport.RoundTrip(ctx, c.addr, &describegroups.Request{Groups: []string{group}})
+	m, err := c.send(ctx, hung, &describegroups.Request{Groups: []string{group}})
 	if err != nil {
 		return nil, fmt.Errorf("asking who is in group %s: %w", group, err)
 	}

@@ -122,7 +122,7 @@ func (b *bench) cutAfter(key int16, n int32) *cutter {
 		return &cutConn{Conn: conn, c: c}, err
 	}
 	b.way = b.connect()
-	b.way.pool.Dial = dial
+	b.way.dialWith(dial)
 	return c
 }
 

@@ -272,9 +272,7 @@ type publishing struct{ *Client }
 // Ask sends one request and waits for the answer. The deadline is for a broker that hangs: it ends the connection, so
 // it is well beyond the time that a slow broker takes.
 func (c publishing) Ask(ctx context.Context, req kafkago.Request) (kafkago.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout+10*time.Second)
-	defer cancel()
-	return c.transport.RoundTrip(ctx, c.addr, req)
+	return c.send(ctx, requestTimeout+10*time.Second, req)
 }
 
 // settle goes on to the next batch where the broker has the current one, also where it says that it had it already:

@@ -80,8 +80,9 @@ func (b *bench) seen() []error {
 // told is an Observer of one function.
 type told func(error)
 
-func (t told) Retry(_ string, err error) { t(err) }
-func (told) Lost(string, int64)          {}
+func (t told) Retry(_ string, err error)     { t(err) }
+func (told) Lost(string, int64)              {}
+func (told) Throttled(string, time.Duration) {}
 
 func (b *bench) sink() *Sink {
 	b.t.Helper()

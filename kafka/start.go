@@ -138,8 +138,9 @@ func (s *Source) recall(ctx context.Context) error {
 	_, err = s.client.commitMarked(ctx, Member{Group: s.opts.Group, Generation: -1}, start, -1)
 	if err == nil {
 		s.with.Logger.Warn("the group has consumed before, and Kafka has forgotten its offsets, as it does when a "+
-			"topic is deleted: the topics are read from their beginning. To start elsewhere, delete the group (kafka-consumer-groups "+
-			"--delete) while no consumer runs", "group", s.opts.Group, "topics", s.opts.Topics, "start_offset", s.opts.Start)
+			"topic is deleted: the topics are read from their beginning. To start elsewhere, delete the group "+
+			"(kafka-consumer-groups --delete) while no consumer runs", "group", s.opts.Group, "topics",
+			s.opts.Topics, "start_offset", s.opts.Start)
 	}
 	if err != nil && retry.Judge(err) == retry.GenerationOver {
 		err = nil // another member is there already, and has seen the same

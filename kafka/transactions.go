@@ -110,6 +110,9 @@ func (t *Transactions) Publish(ctx context.Context, sh *Shipment, next Offsets, 
 		return nil, fmt.Errorf("%w: the transaction before was neither committed nor aborted", retry.ErrGeneration)
 	}
 	if t.open == nil {
+		if err := t.sink.client.awaitPublish(ctx); err != nil {
+			return nil, err
+		}
 		if err := s.Renew(ctx); err != nil {
 			t.session = nil
 			return nil, verdict(ctx, err)
@@ -265,7 +268,7 @@ func (d *inTransaction) Share() bool {
 	t := d.of
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !d.last() {
+	if !d.last() || t.sink.client.publishWaits() { // the transaction would stay open until the next one is published
 		return false
 	}
 	d.shared, d.in.shared = true, true

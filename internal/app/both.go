@@ -1,6 +1,8 @@
 package app
 
 import (
+	"time"
+
 	"rivulet/consumer"
 	"rivulet/consumer/window"
 	"rivulet/kafka"
@@ -30,6 +32,11 @@ func (p pair) Rebalance(assigned []kafka.TopicPartition) {
 }
 
 func (p pair) Retry(stage string, err error) { p[0].Retry(stage, err); p[1].Retry(stage, err) }
+
+func (p pair) Throttled(requests string, pause time.Duration) {
+	p[0].Throttled(requests, pause)
+	p[1].Throttled(requests, pause)
+}
 
 func (p pair) Lost(reason string, records int64) {
 	p[0].Lost(reason, records)

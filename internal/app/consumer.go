@@ -181,6 +181,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	if err != nil {
 		return nil, nil, err
 	}
+	client.TellThrottles(retry.Patience{Observer: observer, Logger: log})
 	deliver, err := newProducer(cfg, client, w.out, retry.Patience{Observer: observer, Logger: log})
 	if err != nil {
 		return nil, nil, err

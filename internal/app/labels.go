@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"rivulet/config"
 	"rivulet/consumer"
@@ -66,6 +67,9 @@ func (l labelRetries) Retry(string, error) { l.to.RetryLabels() }
 
 // Lost counts nothing: rivulet_lost_records_total is of arrivals. The log has a line.
 func (labelRetries) Lost(string, int64) {}
+
+// Throttled counts nothing, for the same reason.
+func (labelRetries) Throttled(string, time.Duration) {}
 
 // patiently is an error that is waited for, whatever caused it: [retry.Judge] does not see that.
 type patiently struct{ cause error }

@@ -64,6 +64,8 @@
 //	rivulet_rebalances_total, rivulet_assigned_partitions
 //	rivulet_retries_total{stage}                         repeated attempts: version, topics, group, offsets, fetch,
 //	                                                     lookup, rows, schemas, features, publish, labels
+//	rivulet_throttled_seconds_total{requests}            pauses that brokers asked for by a quota: produce, fetch,
+//	                                                     group, other
 //	rivulet_stalled_seconds                              how long a batch in hand has waited, or an arrival for edges
 //	                                                     beyond attach.wait; 0: the stream moves
 //	rivulet_ready                                        1 if /readyz says that the consumer is ready, else 0

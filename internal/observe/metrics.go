@@ -32,7 +32,7 @@ type metrics struct {
 
 	bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, drops, weights, forgotten, skipped, retries, lost *prometheus.CounterVec
+	predictions, drops, weights, forgotten, skipped, retries, lost, throttled *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -131,6 +131,8 @@ func newMetrics(opts Options, health *health) *metrics {
 		skipped: counters("skipped_records_total", "Records that are no arrivals and nothing is wrong with, by kind.",
 			"kind"),
 		retries: counters("retries_total", "Repeated attempts, by stage.", "stage"),
+		throttled: counters("throttled_seconds_total",
+			"Pauses that brokers asked for by a quota, by the requests that wait for their end.", "requests"),
 		lost: counters("lost_records_total",
 			"Records of the input that are gone, by reason, as far as their number is known.", "reason"),
 		solved: counter("arrival_solves_total", "Arrivals for which a row of M was solved."),
@@ -179,6 +181,9 @@ func (m *metrics) startAtZero() {
 		consumer.StageFetch, consumer.StageLookup, consumer.StageRows, consumer.StageSchemas, consumer.StageStore,
 		consumer.StagePublish} {
 		m.retries.WithLabelValues(stage)
+	}
+	for _, requests := range kafka.ThrottledRequests() {
+		m.throttled.WithLabelValues(requests)
 	}
 	for _, reason := range kafka.LostReasons {
 		m.lost.WithLabelValues(reason)

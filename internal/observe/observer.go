@@ -127,6 +127,11 @@ func (o *Observer) Retry(stage string, err error) {
 	o.metrics.retries.WithLabelValues(stage).Inc()
 }
 
+// Throttled adds up the pauses that brokers ask for.
+func (o *Observer) Throttled(requests string, pause time.Duration) {
+	o.metrics.throttled.WithLabelValues(requests).Add(pause.Seconds())
+}
+
 // Lost counts records of the input that are gone.
 func (o *Observer) Lost(reason string, records int64) {
 	o.metrics.lost.WithLabelValues(reason).Add(float64(records))

@@ -77,6 +77,7 @@ func aBatch() consumer.BatchStats {
 func observeAll(o *Observer) {
 	o.Rebalance([]kafka.TopicPartition{{Topic: "arrivals", Partition: 0}, {Topic: "arrivals", Partition: 1}})
 	o.Lag(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, 12)
+	o.Throttled("produce", 2500*time.Millisecond)
 	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 1}, window.Stats{Arrivals: 9, Edges: 9, Bytes: 9,
 		Left: [...]int{window.Complete: 1, window.Late: 2, window.Idle: 4}, Joined: 5, Unmatched: 6})
 	o.Window(kafka.TopicPartition{Topic: "arrivals", Partition: 0}, window.Stats{Arrivals: 1, Edges: 1, Bytes: 100})
@@ -378,6 +379,12 @@ rivulet_skipped_records_total{kind="delete"} 0
 rivulet_skipped_records_total{kind="edge"} 0
 rivulet_skipped_records_total{kind="other"} 0
 rivulet_skipped_records_total{kind="tombstone"} 0
+# HELP rivulet_throttled_seconds_total Pauses that brokers asked for by a quota, by the requests that wait for their end.
+# TYPE rivulet_throttled_seconds_total counter
+rivulet_throttled_seconds_total{requests="fetch"} 0
+rivulet_throttled_seconds_total{requests="group"} 0
+rivulet_throttled_seconds_total{requests="other"} 0
+rivulet_throttled_seconds_total{requests="produce"} 2.5
 `
 	names := rivuletMetrics(t, o)
 	names = slices.DeleteFunc(names, func(n string) bool {

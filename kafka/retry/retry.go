@@ -41,13 +41,16 @@ func Sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	}
 }
 
-// Observer hears of attempts that failed and will be repeated, and of records that Kafka deleted unread. Several
-// goroutines may call it.
+// Observer hears of attempts that failed and will be repeated, of records that Kafka deleted unread, and of quotas.
+// Several goroutines may call it.
 type Observer interface {
 	Retry(stage string, err error)
 	// Lost is called when records of the input are gone. reason is one of kafka.LostReasons; records is how many they
 	// are, 0 where that is not known.
 	Lost(reason string, records int64)
+	// Throttled is called when a broker asks for a pause before the next requests of a kind: produce, fetch, group or
+	// other.
+	Throttled(requests string, pause time.Duration)
 }
 
 // Stages of a stream that wait for brokers.

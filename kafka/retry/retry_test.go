@@ -117,8 +117,9 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 
 type tellings struct{ n *int }
 
-func (t tellings) Retry(string, error) { *t.n++ }
-func (tellings) Lost(string, int64)    {}
+func (t tellings) Retry(string, error)           { *t.n++ }
+func (tellings) Lost(string, int64)              {}
+func (tellings) Throttled(string, time.Duration) {}
 
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	told := 0
