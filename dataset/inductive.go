@@ -53,22 +53,25 @@ func (d *Dataset) Joined(nodes []int32) *Dataset {
 	return &out
 }
 
-// OriginalFirst returns the same data with other node indices: first the nodes of T, in their order, then the other
-// nodes in theirs. [Dataset.Original] then shares the features, which are most of a data set's memory, instead of
-// copying them. The result is d itself if it is in this order; otherwise it shares only texts with d.
+// OriginalFirst returns the same data with other node indices: first the nodes of T, then the validation nodes, the
+// test nodes and the rest, each in their order. [Dataset.Original] and the batches of [Dataset.Attach] then share the
+// features, which are most of a data set's memory, instead of copying them. The result is d itself if the nodes of T
+// come first; otherwise it shares only texts with d.
 func (d *Dataset) OriginalFirst() *Dataset {
 	order := slices.Concat(d.Train, d.Unlabelled)
 	slices.Sort(order)
 	if leading(order) {
 		return d
 	}
-	of := make([]bool, d.Nodes())
+	placed := make([]bool, d.Nodes())
 	for _, i := range order {
-		of[i] = true
+		placed[i] = true
 	}
-	for i, original := range of {
-		if !original {
-			order = append(order, int32(i))
+	for _, role := range [][]int32{d.Validation, d.Test, graph.Indices(d.Nodes())} {
+		for _, i := range slices.Sorted(slices.Values(role)) {
+			if !placed[i] {
+				placed[i], order = true, append(order, i)
+			}
 		}
 	}
 	return d.Renumbered(order)
@@ -129,14 +132,14 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 }
 
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
-// row lengths, X their raw features and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
+// row lengths, X their raw features (a view where they follow each other) and, in a graph batch, Adj = ã (n×n), nil otherwise. Neighbours that are
 // neither in T nor in the batch are unknown and left out. Where edges have relations R is [P_1 | … | P_R] to T,
 // n×RN, and there is no ã.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
 	if d.By != nil {
 		return d.attachRelations(o, nodes)
 	}
-	b := &attach.Batch{X: d.X.Take(nodes)}
+	b := &attach.Batch{X: d.X.View(nodes)}
 	if graphBatch {
 		b.Adj = d.among(nodes)
 	}

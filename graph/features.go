@@ -48,6 +48,21 @@ func (f Features) Take(rows []int32) Features {
 	return Features{Dense: f.Dense.Take(rows)}
 }
 
+// View returns the given rows, in that order: dense rows that follow each other as a view, others as a copy. Who asks
+// for a view does not write to it.
+func (f Features) View(rows []int32) Features {
+	for k, i := range rows {
+		if f.Sparse != nil || int(i) != int(rows[0])+k {
+			return f.Take(rows)
+		}
+	}
+	if len(rows) == 0 {
+		return f.Take(rows)
+	}
+	lo, cols := int(rows[0]), f.Dense.Cols
+	return Features{Dense: &Dense{Rows: len(rows), Cols: cols, Data: f.Dense.Data[lo*cols : (lo+len(rows))*cols]}}
+}
+
 // Head returns the first n rows, a view.
 func (f Features) Head(n int) Features {
 	if f.Sparse == nil {

@@ -77,9 +77,20 @@ func errorSeeds(labels []int32, logits *graph.Dense, portable bool) *graph.Dense
 // with F^{t+1} = α Â F^t + (1−α) F0 on the graph alone; edges are as of [Network.Tables]. With α = 1 they are the hops
 // of F0, from which [Tables.Restarted] makes the tables of any α.
 func PropagationTables(adj *graph.CSR, f0 *graph.Dense, alpha float32, edges ...float32) *Tables {
+	return propagationRecurrence(adj, f0, alpha).tablesAt(adj, f0, edges)
+}
+
+// EachPropagationTable makes the tables of [PropagationTables] one after the other, for edges of one weight. visit
+// takes each, N×C.
+func EachPropagationTable(adj *graph.CSR, f0 *graph.Dense, alpha, edge float32, visit func(u *graph.Dense)) {
+	r := propagationRecurrence(adj, f0, alpha)
+	r.edge = float64(edge)
+	r.eachTable(adj, f0, visit)
+}
+
+func propagationRecurrence(adj *graph.CSR, f0 *graph.Dense, alpha float32) *Recurrence {
 	checkGraph(adj, f0.Rows, "seeds")
-	f := &restart{width: f0.Cols, keep: alpha, hops: propagation.Steps}
-	return recurrence(f, architecture.Normalised).tablesAt(adj, f0, edges)
+	return recurrence(&restart{width: f0.Cols, keep: alpha, hops: propagation.Steps}, architecture.Normalised)
 }
 
 // Restarted are the tables of a propagation for one α, made of its hops (α = 1) on T or S. With V^s = Â^s F0, F^t =

@@ -225,18 +225,27 @@ func (r *Recurrence) tablesAt(adj *graph.CSR, z *graph.Dense, edges []float32) *
 // tables takes all nodes of a graph through the hops to their tables; z has the rows that the first hop reads, which
 // stay as they are. It is the loop of [Recurrence] without its matrices: a state is kept where a later hop reads it.
 func (r *Recurrence) tables(adj *graph.CSR, z *graph.Dense) *Tables {
-	f, m := r.form, adj.Rows
-	u, c := widths(f)
-	t := &Tables{}
-	for _, width := range u {
-		t.U = append(t.U, graph.NewDense(m, width))
+	t := r.eachTable(adj, z, nil)
+	if t.C.Cols == 0 {
+		t.C = nil
 	}
-	if c > 0 {
-		t.C = graph.NewDense(m, c)
-	}
+	return t
+}
+
+// eachTable are the tables, of which visit, unless it is nil, sees each one once it is made. What it has seen is
+// dropped.
+func (r *Recurrence) eachTable(adj *graph.CSR, z *graph.Dense, visit func(u *graph.Dense)) *Tables {
+	m := adj.Rows
+	u, c := widths(r.form)
+	t := &Tables{U: make([]*graph.Dense, len(u)), C: graph.NewDense(m, c)}
 	w := &tableWalk{Recurrence: r, scales: r.scales(adj.RowSums()), adj: adj, t: t, now: &State{Z: z}}
-	for hop := -1; hop+1 < len(u); hop++ {
-		w.step(hop)
+	for k, width := range u {
+		t.U[k] = graph.NewDense(m, width)
+		w.step(k - 1)
+		if visit != nil {
+			visit(t.U[k])
+			t.U[k] = nil
+		}
 	}
 	return t
 }

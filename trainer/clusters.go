@@ -52,7 +52,7 @@ func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *c
 // clusterMethod is the state of the methods whose S consists of clusters, solved and cluster.
 type clusterMethod struct {
 	*task
-	points   *graph.Dense
+	points   *graph.Dense                              // of k-means, N×p; nil where all nodes are in groups
 	labelled *condense.Clusters                        // of the nodes in groups alone
 	means    *graph.Dense                              // of Â²·pre(X) in them, N'×d, if at hand while S is made
 	mapping  func(c *clusterGraph) (*graph.CSR, error) // makes M of clusters
@@ -68,8 +68,12 @@ type clusterMethod struct {
 func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), progress Progress) *clusterMethod {
 	const what = "clustering the graph"
 	progress.Step(what, 0, 1)
-	c := &clusterMethod{task: t, points: t.points(), mapping: mapping}
-	c.labelled = condense.Cluster(c.points, t.groups.Of, t.share, t.rng(purposeClusters)) // within a class
+	c := &clusterMethod{task: t, mapping: mapping}
+	points := t.points()
+	c.labelled = condense.Cluster(points, t.groups.Of, t.share, t.rng(purposeClusters)) // within a class
+	if slices.Contains(t.groups.Of, -1) {
+		c.points = points
+	}
 	if t.twoHops != nil {
 		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
 		if t.options.Spread {
@@ -139,6 +143,9 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 		}
 		out.onS = append(out.onS, onS)
 	}
+	if out.solver != nil {
+		out.onT = nil // only the dictionary reads them
+	}
 	progress.Step(what, parts, parts)
 	return out, ctx.Err()
 }
@@ -162,7 +169,7 @@ func (c *clusterGraph) tables(m infer.Model) (*infer.Tables, error) {
 }
 
 func (c *clusterGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return c.fitter.Fit(c.propagationOnT(kind, m, alpha))
+	return c.fitter.Propagation(c.original.Adj, c.onOriginal().Seeds(kind, m), alpha, c.bins.Weights()...)
 }
 
 func (c *clusterGraph) features(m infer.Model) (*infer.Tables, error) {

@@ -96,7 +96,7 @@ type tabledGraph struct {
 func (v *tabledGraph) tables(m infer.Model) (*infer.Tables, error) { return v.result.Tables(m), nil }
 
 func (v *tabledGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return v.fitter.Fit(v.propagationOnT(kind, m, alpha))
+	return v.fitter.Propagation(v.original.Adj, v.onOriginal().Seeds(kind, m), alpha, v.bins.Weights()...)
 }
 
 func (v *tabledGraph) features(m infer.Model) (*infer.Tables, error) {

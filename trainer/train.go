@@ -110,7 +110,6 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 	if err != nil {
 		return nil, err
 	}
-	t.twoHops = nil
 	deployments, err := t.deployments(ctx, r, Measurements{}, progress)
 	if err != nil {
 		return nil, err
@@ -173,6 +172,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 		}
 		r.placed = append(r.placed, p)
 	}
+	t.twoHops = nil // as large as T's features: nothing that follows reads it
 	return r, t.chooseExperts(ctx, r, progress)
 }
 

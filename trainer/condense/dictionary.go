@@ -14,7 +14,7 @@ type Dictionary struct {
 	Parts    []growth.Messages // how each model's tables become messages, in the order of their columns
 	Clusters *graph.Dense      // t', N'×p: the mean messages of each cluster; with indicators N' columns more
 
-	nodes      *graph.Dense // t, N×p
+	nodes      *graph.Dense // t, N×p; nil once M is solved
 	of         *Clusters
 	indicators int // columns of indicators behind the messages
 }
@@ -50,8 +50,10 @@ func (d *Dictionary) Messages() *graph.Dense {
 }
 
 // Solve finds M (N×N'), at most k entries a row: row j is the non-negative combination of the clusters' messages
-// nearest to j's own, min ‖t_j − m·t'‖². Where nodes are of several types, it is of clusters of its own type.
+// nearest to j's own, min ‖t_j − m·t'‖². Where nodes are of several types, it is of clusters of its own type. The
+// messages of T's nodes are dropped, so that M can be solved once.
 func (d *Dictionary) Solve(k int) *graph.CSR {
+	defer func() { d.nodes = nil }()
 	if d.of == nil || d.of.types == nil {
 		return nnls.Rows(d.Clusters, d.nodes, k)
 	}

@@ -2,6 +2,7 @@
 package tables
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -113,6 +114,36 @@ func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
 	var err error
 	out.C, err = f.Table(t.C)
 	return out, err
+}
+
+// Propagation returns the tables of S for those of a propagation of seeds on T ([infer.PropagationTables]), of which
+// one at a time is in memory.
+func (f *Fitter) Propagation(adj *graph.CSR, seeds *graph.Dense, alpha float32, edges ...float32) (*infer.Tables,
+	error) {
+	if len(edges) == 0 {
+		return f.propagation(adj, seeds, alpha, 1)
+	}
+	var bins []*infer.Tables
+	for _, w := range edges {
+		of, err := f.propagation(adj, seeds, alpha, w)
+		if err != nil {
+			return nil, err
+		}
+		bins = append(bins, of)
+	}
+	return infer.Below(bins...), nil
+}
+
+// propagation are the tables of Propagation for edges of a weight.
+func (f *Fitter) propagation(adj *graph.CSR, seeds *graph.Dense, alpha, edge float32) (*infer.Tables, error) {
+	out := &infer.Tables{}
+	var failure error
+	infer.EachPropagationTable(adj, seeds, alpha, edge, func(u *graph.Dense) {
+		fitted, err := f.Table(u)
+		failure = cmp.Or(failure, err)
+		out.U = append(out.U, fitted)
+	})
+	return out, failure
 }
 
 // Table returns the table of S for one of T.
