@@ -34,11 +34,13 @@ func (t *task) points() *graph.Dense {
 	if t.exact != nil {
 		return t.exact
 	}
-	basis := t.basis()
-	if t.twoHops != nil {
-		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(basis))
+	switch {
+	case t.twoHops != nil && t.options.projection(t.original.X.Cols()) == nil:
+		return t.twoHops
+	case t.twoHops != nil:
+		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(t.basis()))
 	}
-	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(basis)))
+	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(t.basis())))
 }
 
 // join adds T's unlabelled nodes to the clusters of the classes that a model predicts.
@@ -79,6 +81,7 @@ func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), 
 		if t.options.Spread {
 			c.rows = t.twoHops.Take(c.around())
 		}
+		t.twoHops = nil
 	}
 	progress.Step(what, 1, 1)
 	return c

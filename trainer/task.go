@@ -38,7 +38,7 @@ type task struct {
 	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures // pre(X) of T
 	inputs   preprocess.Inputs          // the same, seen through weights
-	twoHops  *graph.Dense               // Â²·pre(X) of T, N×d, of dense features while W_O and S are made; nil elsewhere
+	twoHops  *graph.Dense               // Â²·pre(X) of T, N×d, of dense features until S is made of it; else nil
 	meeting  []float32                  // how often an arrival meets each node of T: [tables.MeetingWeights]
 	stored   *original.Frozen           // tables of T's nodes that stages have made; nil: they are made here
 	exact    *graph.Dense               // points of T's nodes by the edges of a larger graph, of which T is a part; or nil

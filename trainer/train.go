@@ -172,7 +172,7 @@ func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error)
 		}
 		r.placed = append(r.placed, p)
 	}
-	t.twoHops = nil // as large as T's features: nothing that follows reads it
+	t.twoHops = nil // as large as T's features, and not read any more
 	return r, t.chooseExperts(ctx, r, progress)
 }
 

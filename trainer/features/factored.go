@@ -155,7 +155,7 @@ func (f *FactoredFeatures) Blocks(width int, visit func(lo int, block *graph.Den
 // TwoHops visits Â²·pre(X) as Blocks does pre(X), with hat = Â.
 func (f *FactoredFeatures) TwoHops(hat *graph.CSR, visit func(lo int, block *graph.Dense)) {
 	var between graph.Dense
-	f.Blocks(blockWidth, func(lo int, block *graph.Dense) {
+	f.Blocks(blockWidth(hat.Rows), func(lo int, block *graph.Dense) {
 		if between.Data == nil {
 			between.Data = make([]float32, len(block.Data))
 		}

@@ -16,8 +16,12 @@ const Auto = "auto"
 // learning rates mean the same for every set (docs/algorithm.md, section 1).
 const targetNorm = 5
 
-// blockWidth is the number of columns that are made dense at a time.
-const blockWidth = 128
+// blockWidth returns the number of columns of n nodes that are made dense at a time: 64 MiB of them, but at least a
+// cache line and at most 128 columns.
+func blockWidth(n int) int {
+	const line, most, bytes = 16, 128, 64 << 20
+	return min(most, max(line, bytes/(4*max(1, n))/line*line))
+}
 
 // Check returns an error for an unknown kind of preprocessing.
 func Check(kind string) error {
