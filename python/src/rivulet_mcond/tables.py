@@ -96,7 +96,10 @@ def write(
             "candidates": candidates,
             "directed": directed,
             "drop_unknown": drop_unknown,
+            "degree": not plan.features,
         }
+        if not plan.features:
+            say("nodes have no features: the number of a node's neighbours is one, degree, which arrivals send")
         files = {f"{name}.parquet": columns for name, columns in plan.tables.items()}
         files[str(settings.setdefault("edges", plan.edges_file))] = ends
     except ColumnError as error:
@@ -145,6 +148,7 @@ class _Plan:
                 if not any(table.has(name) for table in self.of.values()):
                     next(iter(self.of.values())).want(name, what)
         self.kinds: dict[str, str] = {}
+        self.features = 0
         self.sizes = {f" of the type {kind}" if kind else "": of.rows for kind, of in self.of.items()}
         seen: dict[str, str] = {}
         self.tables = {kind or "nodes": self._columns(kind, of, seen) for kind, of in self.of.items()}
@@ -204,6 +208,7 @@ class _Plan:
                 raise ColumnError(
                     f"column {name} has lists of texts, which are no feature: drop it, or make a text of each"
                 )
+            self.features += 1
             if found:
                 self.kinds[full] = said or found
         return out
