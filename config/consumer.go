@@ -65,7 +65,7 @@ const (
 
 func (c Consumer) problems() problems {
 	found := slices.Concat(attachProblems(c.Attach.Attach, c.Choice), cacheProblems(c.Cache, c.Choice),
-		registryProblems(c.Input, c.Registry), featureProblems(c.Features.FeatureServer, c.Redis.RedisServer),
+		registryProblems(c.Input, c.Registry), lookupProblems(c.Features, c.Redis.RedisServer),
 		choiceProblems(c.Choice))
 	found.when(c.Output.Registry != RegistryNone && len(c.Registry.URLs) == 0, "output.registry", c.Output.Registry,
 		"needs a registry, and registry.urls is empty")

@@ -13,7 +13,7 @@ type FeatureServer struct {
 	Format  string        `key:"format" default:"float32" oneof:"float32|json" usage:"form of the stored values: float32 (all values of the row, little-endian) or json (what an arrival has under features; by name where the artifact has a schema)"`
 	Prefix  string        `key:"prefix" default:"features:" check:"prefix" usage:"beginning of the keys; the id follows at once"`
 	Timeout time.Duration `key:"timeout" default:"2s" min:"1ms" usage:"limit of one request for features, of up to 1024 ids, with its repetitions"`
-	URL     RedisURL      `key:"url" default:"" check:"redis?" usage:"the Redis that has them, as redis.url; a user and password in it take the place of redis.username and redis.password, and all other settings of redis.* hold for both" zero:"that of redis.url"`
+	URL     RedisURL      `key:"url" default:"" check:"redis?" usage:"the Redis that has them, as redis.url; a user and password in it take the place of redis.username and redis.password, and all other settings of redis.* hold for both: with redis.sentinel.master its hosts are sentinels too, and are asked for a master of the same name" zero:"that of redis.url"`
 }
 
 // Server returns how the Redis of features is reached where the one for versions is reached as r says.
@@ -30,6 +30,14 @@ func (f FeatureServer) Server(r RedisServer) RedisServer {
 		r.Password, r.PasswordFile = "", ""
 	}
 	return r
+}
+
+// lookupProblems returns the problems of features.* of a program that looks features up.
+func lookupProblems(f Features, r RedisServer) problems {
+	found := featureProblems(f.FeatureServer, r)
+	found.when(f.URL != "" && f.From != FromRedis, "features.url", f.URL.String(),
+		"is read if features.from is redis only, and that is "+f.From)
+	return found
 }
 
 // featureProblems returns the problems of features.url with the settings of redis.*.

@@ -67,7 +67,7 @@ func (p PageServer) problems() (found problems) {
 
 func (p Page) problems() problems {
 	found, u := slices.Concat(attachProblems(p.Attach, p.Choice), registryProblems(p.Input, p.Registry),
-		cacheProblems(p.Cache, p.Choice), featureProblems(p.Features.FeatureServer, p.Redis.RedisServer),
+		cacheProblems(p.Cache, p.Choice), lookupProblems(p.Features, p.Redis.RedisServer),
 		choiceProblems(p.Choice)), p.Page.Activate.Username
 	found.when(p.Artifact != "" && u != "", "page.activate.username", u, "has no effect, because artifact is set")
 	found.when(u != "" && u == p.Redis.Username, "page.activate.username", u,

@@ -87,6 +87,7 @@ func TestTheRedisOfFeatures(t *testing.T) {
 		{"redis://other@f:6379", both, "", "word", ""}, // other, with the password of the settings
 		{"redis://other:its@f:6379", both, "", "", ""},
 		{"redis://:its@f:6379", main, "", "", ""},
+		{"redis://f:26379", RedisServer{URL: "redis://m:26379", Sentinel: RedisSentinel{Master: "shop"}}, "", "", ""},
 	} {
 		got := FeatureServer{URL: RedisURL(c.url)}.Server(c.of)
 		url := c.of.URL
@@ -94,7 +95,7 @@ func TestTheRedisOfFeatures(t *testing.T) {
 			url = RedisURL(c.url)
 		}
 		if got.URL.Reveal() != url.Reveal() || got.Username != c.username || got.Password.Reveal() != c.password ||
-			got.PasswordFile != c.file || got.Prefix != c.of.Prefix {
+			got.PasswordFile != c.file || got.Prefix != c.of.Prefix || got.Sentinel != c.of.Sentinel || got.Cluster != c.of.Cluster {
 			t.Errorf("%s: %+v as %q, %q, %q", c.url, got, got.Username, got.Password.Reveal(), got.PasswordFile)
 		}
 	}
@@ -115,10 +116,19 @@ func TestTheRedisOfFeatures(t *testing.T) {
 			"lines":    func(s Sources) error { return expect.ErrorOf(Load[Lines](s)) },
 			"put":      func(s Sources) error { return expect.ErrorOf(Load[Put](s)) },
 		} {
-			err := load(sources(t, text, nil))
+			given := text
+			if name != "put" { // who looks features up says that they are in Redis
+				given = strings.Replace(text, "features: {", "features: {from: redis, ", 1)
+				unread := load(sources(t, text, nil))
+				expect.Error(t, unread, "features.url", "%s: %s", name, text)
+				if !strings.Contains(text, "http:") { // that is no address at all
+					expect.Error(t, unread, "features.from is redis only, and that is record", "%s: %s", name, text)
+				}
+			}
+			err := load(sources(t, given, nil))
 			switch {
 			case want == "" && err != nil:
-				t.Errorf("%s: %s: %v", name, text, err)
+				t.Errorf("%s: %s: %v", name, given, err)
 			case want != "":
 				expect.Error(t, err, "features.url", "%s: %s", name, text)
 				expect.Error(t, err, want, "%s: %s", name, text)

@@ -12,7 +12,7 @@ type Refresh struct {
 }
 
 func (r Refresh) problems() problems {
-	return append(registryProblems(r.Input, r.Registry), featureProblems(r.Features.FeatureServer, r.Redis)...)
+	return append(registryProblems(r.Input, r.Registry), lookupProblems(r.Features, r.Redis)...)
 }
 
 // Cluster is the configuration of Kafka for a reader of topics.
@@ -34,7 +34,7 @@ type Lines struct {
 	Features Features    `key:"features"`
 }
 
-func (l Lines) problems() problems { return featureProblems(l.Features.FeatureServer, l.Redis) }
+func (l Lines) problems() problems { return lookupProblems(l.Features, l.Redis) }
 
 // Put is the configuration of a writer of features by id.
 type Put struct {

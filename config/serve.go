@@ -30,7 +30,7 @@ type Serve struct {
 
 func (s Serve) problems() problems {
 	found := slices.Concat(attachProblems(s.Attach, s.Choice), cacheProblems(s.Cache, s.Choice),
-		featureProblems(s.Features.FeatureServer, s.Redis.RedisServer), choiceProblems(s.Choice))
+		lookupProblems(s.Features, s.Redis.RedisServer), choiceProblems(s.Choice))
 	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
 		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or "+
 			"--batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")

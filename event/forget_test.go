@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"rivulet/event"
+	"rivulet/event/avro"
 	"rivulet/event/form"
+	"rivulet/event/json"
+	"rivulet/event/protobuf"
 	"rivulet/test/expect"
 )
 
@@ -31,10 +34,11 @@ func TestForgetRecords(t *testing.T) {
 		"no key":          {value: "-", refused: true, off: form.SkipTombstone},
 		"another object":  {key: `{"nr": 17}`, value: "-", refused: true, off: form.SkipTombstone},
 		"no text":         {key: "\x00\x00\x00\x00\x07abc", value: "-", refused: true, off: form.SkipTombstone},
-		"of its own kind": {value: `{"id": "n1", "forget": true}`, id: "n1"},
-		"looked up":       {value: `{"id": "n1", "forget": true}`, id: "n1", lookedUp: true, off: errNone},
-		"a number as id":  {value: `{"forget": true, "id": 7}`, id: "7"},
-		"a faulty id":     {value: `{"forget": true, "id": []}`, refused: true},
+		"of its own kind": {value: `{"id": "n1", "forget": true}`, id: "n1", off: form.SkipDelete},
+		"looked up":       {value: `{"id": "n1", "forget": true}`, id: "n1", lookedUp: true, off: form.SkipDelete},
+		"with features":   {value: `{"id": "n1", "forget": true, "features": [1]}`, id: "n1", off: form.SkipDelete},
+		"a number as id":  {value: `{"forget": true, "id": 7}`, id: "7", off: form.SkipDelete},
+		"a faulty id":     {value: `{"forget": true, "id": []}`, refused: true, off: form.SkipDelete},
 		"a faulty wish":   {value: `{"id": "n1", "forget": 1}`, refused: true},
 		"an arrival":      {value: `{"id": "n1", "features": [1], "forget": false}`, off: errNone},
 		"only the word":   {value: `{"id": "n1", "features": [1], "edges": ["\"forget\""]}`, off: errNone},
@@ -48,7 +52,7 @@ func TestForgetRecords(t *testing.T) {
 		"Connect's key": {mapping: connect, key: `{"schema": {}, "payload": {"id": 9}}`, value: "-", id: "9",
 			off: form.SkipTombstone},
 		"Connect's null": {mapping: connect, key: "n1", value: "null", id: "n1", off: form.SkipTombstone},
-		"a CloudEvent":   {mapping: cloud, value: `{"node": "n1", "forget": true}`, id: "n1"},
+		"a CloudEvent":   {mapping: cloud, value: `{"node": "n1", "forget": true}`, id: "n1", off: form.SkipDelete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := form.NewMapping(c.mapping)
@@ -87,3 +91,45 @@ func TestForgetRecords(t *testing.T) {
 
 // errNone stands for no error.
 var errNone = errors.New("none")
+
+// jsonWritten is a JSON Schema of a registry.
+type jsonWritten struct{ json.Codec }
+
+func (jsonWritten) AppendJSON(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
+
+type jsonSchemas struct{}
+
+func (jsonSchemas) Schema(form.SchemaID) (form.Written, error) { return jsonWritten{}, nil }
+
+// Where forgetting is off, no form has a dead letter for a record that asks for it: JSON with and without a registry's
+// schema, declared or not, and tombstones whatever form their headers name.
+func TestForgetRecordsArePassedOverInEveryForm(t *testing.T) {
+	ask := []byte(`{"id":"n1","forget":true}`)
+	of := func(contentType string) []event.Header {
+		return []event.Header{{Key: event.HeaderContentType, Value: []byte(contentType)}}
+	}
+	framed := append(form.AppendConfluentHead(nil, 7), ask...)
+	type record struct {
+		headers []event.Header
+		value   []byte
+		want    form.Skip
+	}
+	for name, c := range map[string]record{
+		"JSON":               {nil, ask, form.SkipDelete},
+		"JSON, declared":     {of("application/json; charset=utf-8"), ask, form.SkipDelete},
+		"JSON Schema":        {nil, framed, form.SkipDelete},
+		"JSON Schema, named": {of(form.ConfluentContentType("json")), framed, form.SkipDelete},
+		"a tombstone":        {nil, nil, form.SkipTombstone},
+		"Protobuf":           {of((protobuf.Codec{}).ContentType()), nil, form.SkipTombstone},
+		"Avro":               {of((avro.Codec{}).ContentType()), nil, form.SkipTombstone},
+		"framed Protobuf":    {of(form.ConfluentContentType("protobuf")), nil, form.SkipTombstone},
+		"an unknown form":    {of("image/png"), nil, form.SkipTombstone},
+	} {
+		for _, lookUp := range []bool{false, true} {
+			r, a := form.Reader{Schemas: jsonSchemas{}, LookUp: lookUp}, event.Arrival{}
+			if err := r.Event([]byte("n1"), c.headers, c.value, &a); !errors.Is(err, c.want) {
+				t.Errorf("%s, features looked up %v: %v, want %v", name, lookUp, err, c.want)
+			}
+		}
+	}
+}

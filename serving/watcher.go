@@ -190,6 +190,9 @@ func (w *Watcher) follow(ctx context.Context) error {
 		return fmt.Errorf("%w: %s is not set", ErrNothingPublished, w.loader.keys.Current)
 	}
 	if err := artifact.ValidVersion(name); err != nil {
+		if w.o.Version != "" {
+			return refuse("%w: %w", errPinned(name), err)
+		}
 		return refuse("reading %s: %w", w.loader.keys.Current, err)
 	}
 	id, err := w.beat(ctx, name)
@@ -236,6 +239,10 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	var sample *artifact.Mapping
 	var warnings []string
 	err := refuse("%w: it is incomplete, or has been removed", ErrIncomplete)
+	if w.o.Version != "" {
+		err = refuse("%w: %w: it is not published yet, is incomplete, or has been removed; trainer versions lists those "+
+			"that are there", errPinned(name), ErrIncomplete)
+	}
 	if id != "" {
 		if err := w.checkEviction(ctx); err != nil {
 			return err
@@ -263,6 +270,9 @@ func (w *Watcher) take(ctx context.Context, name, id, tried string, otherData bo
 	w.logTaken(v, w.current.Swap(v), warnings)
 	return nil
 }
+
+// errPinned names the setting that pins a version.
+func errPinned(name string) error { return fmt.Errorf("the setting version is %q", name) }
 
 // checkEviction refuses, before there is a version to serve, a Redis that would remove its rows. Later it only logs so.
 func (w *Watcher) checkEviction(ctx context.Context) error {
@@ -312,10 +322,14 @@ func (w *Watcher) report(err error) {
 	if v := w.Current(); v != nil {
 		serves = v.ID()
 	}
+	begins, ends := "cannot follow CURRENT", "following CURRENT again"
+	if w.o.Version != "" {
+		begins, ends = "cannot load the version that is pinned", "the version that is pinned is there"
+	}
 	if trouble != "" {
-		w.o.Log.Warn("cannot follow CURRENT", "serving", serves, "reason", strings.ReplaceAll(err.Error(), "\n", "; "))
+		w.o.Log.Warn(begins, "serving", serves, "reason", strings.ReplaceAll(err.Error(), "\n", "; "))
 	} else {
-		w.o.Log.Info("following CURRENT again", "serving", serves)
+		w.o.Log.Info(ends, "serving", serves)
 	}
 	w.trouble = trouble
 }

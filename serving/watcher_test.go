@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"runtime"
@@ -183,6 +184,41 @@ func TestUnreachable(t *testing.T) {
 	expect.Error(t, w.Load(t.Context()), "reading {p}:current: ")
 	err = newPublisher(t, client, "p").Publish(t.Context(), bundle(t, 1, "v1"), PublishOptions{})
 	expect.Error(t, err, "publishing version v1: reading {p}:current: ")
+}
+
+// A pinned version that is not there is waited for: the line in the log names the setting, its value and the command that
+// lists versions. Names that no version can have are refused in the same words.
+func TestPinnedVersionThatIsNotThere(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		s.publish(t, bundle(t, 1, "v1"))
+		for _, name := range []string{"v2", "v/2"} {
+			w, log := s.watcher(t, "consumer-"+name[:1])
+			w.o.Version = name
+			for range 2 {
+				if err := tick(t, w); err == nil || errors.Is(err, ErrNothingPublished) {
+					t.Fatalf("%s: error %v, want that the version is not there", name, err)
+				}
+			}
+			got := strings.Join(log.take(), "\n")
+			for _, want := range []string{"cannot load the version that is pinned", fmt.Sprintf("setting version is %q", name)} {
+				if !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), want) || strings.Contains(got, "CURRENT") ||
+					strings.Count(got, "pinned") != 1 {
+					t.Errorf("%s: logged %s, want %s, once, and nothing of CURRENT", name, got, want)
+				}
+			}
+			if name != "v2" {
+				continue
+			}
+			if !strings.Contains(got, "trainer versions") {
+				t.Errorf("logged %s, want the command that lists versions", got)
+			}
+			expect.OK(t, s.publisher(t).Publish(t.Context(), bundle(t, 2, "v2"), PublishOptions{Inactive: true, Keep: -1}))
+			mustServe(t, w, "v2")
+			if got := strings.Join(log.take(), "\n"); !strings.Contains(got, "the version that is pinned is there") {
+				t.Errorf("logged %s, want that the version is there", got)
+			}
+		}
+	})
 }
 
 // TestVanishedVersion: a version that Redis lost is an error, and is loaded again when it is published again.

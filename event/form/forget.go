@@ -18,7 +18,8 @@ type Forget struct{ ID string }
 // Error says which id the record asks to forget.
 func (f Forget) Error() string { return "the record asks to forget " + event.Cut(f.ID) }
 
-// Event reads a record as [Reader.Arrival] does. With [Reader.Forget] four kinds of records are a [Forget]:
+// Event reads a record as [Reader.Arrival] does. Four kinds of records ask to forget an id. With [Reader.Forget] they
+// are a [Forget], without it they are passed over ([Skip]):
 //
 //	a record without a value      the id is its key: text, JSON text, a number, or an object that has the id as rows do
 //	a delete of Debezium          the id is in the row before
@@ -28,13 +29,18 @@ func (f Forget) Error() string { return "the record asks to forget " + event.Cut
 // If the id cannot be read the error is an *[event.FieldError]. After a delete, Debezium writes a tombstone of the same
 // key, which is passed over.
 func (f *Reader) Event(key []byte, headers []event.Header, data []byte, a *event.Arrival) error {
-	if !f.Forget {
-		return f.Arrival(headers, data, a)
-	}
-	if ask, asks, err := f.asksToForget(headers, data); asks || err != nil {
+	ask, asks, err := f.asksToForget(headers, data)
+	switch {
+	case asks && !f.Forget:
+		a.ID, a.Key = ask.ID, nil
+		return SkipDelete
+	case f.Forget && (asks || err != nil):
 		return forgets(ask, err)
 	}
-	err := f.Arrival(headers, data, a)
+	err = f.Arrival(headers, data, a)
+	if !f.Forget {
+		return err
+	}
 	var skip Skip
 	switch errors.As(err, &skip); {
 	case skip == SkipDelete:

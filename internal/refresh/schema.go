@@ -29,7 +29,7 @@ func (r *Refresher) keptSchema(was *serving.Version) (*schema.Schema, error) {
 // errNoValues is why a schema cannot be fitted anew.
 var errNoValues = errors.New(
 	"the schema cannot be fitted anew: the graph does not have the named values that its features were made of, as it " +
-		"began with features by position, was stored by an older release, or has arrivals by position; begin with the " +
+		"began with features by position or has arrivals by position; begin with the " +
 		"tables again (--data)")
 
 // refit fits a schema on the graph with its arrivals, and makes its features by that.

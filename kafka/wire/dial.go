@@ -42,5 +42,5 @@ func (c *connection) LocalAddr() net.Addr { return c.local }
 // address is the local address of a connection to a broker that speaks some versions; nil: it was not asked yet.
 type address struct {
 	net.Addr
-	versions Versions
+	versions versionTable
 }

@@ -78,22 +78,22 @@ func (r *Request) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !versions.Choose(r.Request, r.Least, r.Most) {
+	if !versions.choose(r.Request, r.Least, r.Most) {
 		return &Answer{}, nil
 	}
-	answer, err := Exchange(rw, r.ClientID, r.Request)
+	answer, err := roundTrip(rw, r.ClientID, r.Request)
 	if err != nil {
 		return nil, err
 	}
 	return &Answer{answer}, nil
 }
 
-// Versions are the versions of each request that a broker speaks, by the request's key.
-type Versions map[int16]kmsg.ApiVersionsResponseApiKey
+// versionTable are the versions of each request that a broker speaks, by the request's key.
+type versionTable map[int16]kmsg.ApiVersionsResponseApiKey
 
-// AskVersions asks a broker which versions it speaks.
-func AskVersions(rw io.ReadWriter, clientID string) (Versions, error) {
-	m, err := Exchange(rw, clientID, kmsg.NewPtrApiVersionsRequest())
+// askVersions asks a broker which versions it speaks.
+func askVersions(rw io.ReadWriter, clientID string) (versionTable, error) {
+	m, err := roundTrip(rw, clientID, kmsg.NewPtrApiVersionsRequest())
 	if err != nil {
 		return nil, err
 	}
@@ -101,16 +101,16 @@ func AskVersions(rw io.ReadWriter, clientID string) (Versions, error) {
 	if err := Failure(answer.ErrorCode); err != nil {
 		return nil, err
 	}
-	versions := make(Versions, len(answer.ApiKeys))
+	versions := make(versionTable, len(answer.ApiKeys))
 	for _, k := range answer.ApiKeys {
 		versions[k.ApiKey] = k
 	}
 	return versions, nil
 }
 
-// Choose sets a request's version to the newest one from least to most that the broker speaks, and reports whether
+// choose sets a request's version to the newest one from least to most that the broker speaks, and reports whether
 // there is one.
-func (v Versions) Choose(r kmsg.Request, least, most int16) bool {
+func (v versionTable) choose(r kmsg.Request, least, most int16) bool {
 	spoken, known := v[r.Key()]
 	newest := min(spoken.MaxVersion, most, r.MaxVersion())
 	if !known || newest < max(least, spoken.MinVersion) {
@@ -121,7 +121,7 @@ func (v Versions) Choose(r kmsg.Request, least, most int16) bool {
 }
 
 // versionsOf returns the versions that the broker behind a connection speaks. A connection of [Dial] remembers them.
-func versionsOf(rw io.ReadWriter, clientID string) (versions Versions, err error) {
+func versionsOf(rw io.ReadWriter, clientID string) (versions versionTable, err error) {
 	at := &address{}
 	if c, is := rw.(net.Conn); is {
 		if dialled, is := c.LocalAddr().(*address); is {
@@ -129,13 +129,13 @@ func versionsOf(rw io.ReadWriter, clientID string) (versions Versions, err error
 		}
 	}
 	if at.versions == nil {
-		at.versions, err = AskVersions(rw, clientID)
+		at.versions, err = askVersions(rw, clientID)
 	}
 	return at.versions, err
 }
 
-// Exchange sends one request over a connection that nobody else uses meanwhile, and reads the answer.
-func Exchange(rw io.ReadWriter, clientID string, req kmsg.Request) (kmsg.Response, error) {
+// roundTrip sends one request over a connection that nobody else uses meanwhile, and reads the answer.
+func roundTrip(rw io.ReadWriter, clientID string, req kmsg.Request) (kmsg.Response, error) {
 	const correlation = 1
 	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID))
 	if _, err := rw.Write(format.AppendRequest(nil, req, correlation)); err != nil {

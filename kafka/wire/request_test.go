@@ -164,11 +164,11 @@ func TestAnswersThatAreNoneAreErrors(t *testing.T) {
 	whole := append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 	req := question()
 	req.SetVersion(7)
-	if _, err := Exchange(spoken{bytes.NewReader(whole)}, "me", req.Request); err != nil {
+	if _, err := roundTrip(spoken{bytes.NewReader(whole)}, "me", req.Request); err != nil {
 		t.Fatal(err)
 	}
 	for n := range whole {
-		if m, err := Exchange(spoken{bytes.NewReader(whole[:n])}, "me", req.Request); err == nil {
+		if m, err := roundTrip(spoken{bytes.NewReader(whole[:n])}, "me", req.Request); err == nil {
 			t.Errorf("%d of %d bytes give %+v", n, len(whole), m)
 		}
 	}
@@ -177,14 +177,14 @@ func TestAnswersThatAreNoneAreErrors(t *testing.T) {
 	for name, text := range map[string][]byte{"tags": tagged, "another request": other,
 		"no Kafka":          []byte("HTTP/1.1 400 Bad Request"),
 		"a size below zero": {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1}} {
-		if m, err := Exchange(spoken{bytes.NewReader(text)}, "me", req.Request); err == nil {
+		if m, err := roundTrip(spoken{bytes.NewReader(text)}, "me", req.Request); err == nil {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
 	claim := append([]byte{0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}, make([]byte, 100)...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := Exchange(spoken{bytes.NewReader(claim)}, "me", req.Request); err == nil {
+	if _, err := roundTrip(spoken{bytes.NewReader(claim)}, "me", req.Request); err == nil {
 		t.Error("an answer of 2 GiB that was cut off is no error")
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 16<<20 {
