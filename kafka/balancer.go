@@ -30,15 +30,29 @@ type memberView struct {
 	// Asked counts how often the member has asked for partitions that an assignment lacks. Where the user data is as
 	// before, a group's coordinator gives a member that joins again its old assignment.
 	Asked int `json:"asked"`
+	// Purpose is that of [SourceOptions].
+	Purpose string `json:"purpose,omitempty"`
 }
+
+// purposeOf returns the purpose that a member's user data names.
+func purposeOf(data []byte) string {
+	var view memberView
+	if json.Unmarshal(data, &view) != nil {
+		return ""
+	}
+	return view.Purpose
+}
+
+// GroupProtocol is the name by which members agree on this way of sharing out partitions.
+const GroupProtocol = "rivulet-range"
 
 // mostPartitions is the most partitions of a topic that are believed of another member's user data.
 const mostPartitions = 100_000
 
 var _ kafkago.GroupBalancer = (*balancer)(nil)
 
-// ProtocolName returns the name by which members agree on this balancer.
-func (*balancer) ProtocolName() string { return "rivulet-range" }
+// ProtocolName returns [GroupProtocol].
+func (*balancer) ProtocolName() string { return GroupProtocol }
 
 // UserData returns the partition counts seen by this member.
 func (b *balancer) UserData() ([]byte, error) {

@@ -181,6 +181,18 @@ func (c groups) Partitions(ctx context.Context, topics []string) (map[string]int
 	return counts, err
 }
 
+// Foreign returns how many partitions topics have now that only other members read. Topics that this client may not
+// see, or that do not exist, are missing: they must not keep the group from its own.
+func (c groups) Foreign(ctx context.Context, topics []string) map[string]int {
+	counts := make(map[string]int, len(topics))
+	for _, topic := range topics {
+		if views, err := c.look(ctx, topic); err == nil {
+			counts[topic] = views[topic].partitions
+		}
+	}
+	return counts
+}
+
 // coordinator asks which broker coordinates a group.
 func (c *Client) coordinator(ctx context.Context, group string) (int32, error) {
 	m, err := c.send(ctx, hung, &findcoordinator.Request{Key: group})

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol/describegroups"
 
 	"rivulet/kafka/fetch"
 	"rivulet/kafka/retry"
@@ -266,22 +264,4 @@ func (r *Reader) Range(ctx context.Context) (first, end Offsets, err error) {
 		end, err = r.client.boundaries(ctx, all, kafkago.LastOffset)
 	}
 	return first, end, err
-}
-
-// members returns the client ids of a group's members, none if there is no such group.
-func (c *Client) members(ctx context.Context, group string) (ids []string, err error) {
-	m, err := c.send(ctx, hung, &describegroups.Request{Groups: []string{group}})
-	if err != nil {
-		return nil, fmt.Errorf("asking who is in group %s: %w", group, err)
-	}
-	for _, g := range m.(*describegroups.Response).Groups {
-		if err := wire.Failure(g.ErrorCode); err != nil && !errors.Is(err, kafkago.GroupIdNotFound) {
-			return nil, fmt.Errorf("asking who is in group %s: %w", group, err)
-		}
-		for _, member := range g.Members {
-			ids = append(ids, member.ClientID)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
 }

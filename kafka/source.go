@@ -29,6 +29,9 @@ type SourceOptions struct {
 	// Group is the consumer group, Topics the input topics.
 	Group  string
 	Topics []string
+	// Purpose says what this program does with the records, as "writes to predictions". Members of a group with another
+	// one are named in a warning.
+	Purpose string
 	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants
 	// StartTime. A partition without one beside others that have one is new, and read from its beginning. A
 	// partition whose log begins after the committed offset, or ends or divides before it, is read from
@@ -117,11 +120,12 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 		return nil, err
 	}
 	p = p.Complete()
-	b := &balancer{}
-	member := group.NewMember(groups{c, b}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
-		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b})
-	return &Source{client: c, opts: o, with: p, group: member, balancer: b,
-		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}, nil
+	b := &balancer{view: memberView{Purpose: o.Purpose}}
+	s := &Source{client: c, opts: o, with: p, balancer: b,
+		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}
+	s.group = group.NewMember(groups{c, b}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
+		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b, Leads: s.meet})
+	return s, nil
 }
 
 // RebalanceTimeout returns how long the group waits for this member when a rebalance begins.
@@ -170,7 +174,8 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 		case errors.Is(err, kafkago.RebalanceInProgress):
 			continue // the broker paces the joins
 		}
-		if err := s.joining.Failed(ctx, fmt.Errorf("joining consumer group %s: %w", s.opts.Group, err)); err != nil {
+		err = fmt.Errorf("joining consumer group %s: %w", s.opts.Group, s.refused(ctx, err))
+		if err := s.joining.Failed(ctx, err); err != nil {
 			return nil, err
 		}
 	}

@@ -204,8 +204,13 @@ func sourceOptions(cfg config.Consumer) kafka.SourceOptions {
 		start = kafka.AtTime
 	}
 	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals}, Start: start,
-		StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
+		Purpose: purpose(cfg), StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval, Instance: cfg.Kafka.InstanceID}
+}
+
+// purpose tells consumers that answer the same arrivals from other programs in their group.
+func purpose(cfg config.Consumer) string {
+	return "writes predictions to " + cfg.Kafka.Topics.Predictions
 }
 
 // path returns the settings of the path of a record.

@@ -22,6 +22,7 @@ type Kafka struct {
 	TLS bool
 
 	Group                              string
+	Purpose                            string // of the consumer in the group, as [kafka.SourceOptions] has it
 	Arrivals, Predictions, DeadLetters string
 	Labels                             string // empty: none are read
 	// TransactionalID begins the ids of transactions; empty if there are none.
@@ -67,8 +68,8 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 		}
 		report(r)
 	}
-	report(k.right("kafka group "+k.Group, "may be joined", "Read --group "+k.Group,
-		k.asked(ctx, func(ctx context.Context) error { return k.Client.MayJoin(ctx, k.Group) })))
+	report(k.members(ctx, k.right("kafka group "+k.Group, "may be joined", "Read --group "+k.Group,
+		k.asked(ctx, func(ctx context.Context) error { return k.Client.MayJoin(ctx, k.Group) }))))
 	if k.TransactionalID == "" {
 		return
 	}
@@ -76,6 +77,38 @@ func (k *Kafka) Run(ctx context.Context, report func(Result)) {
 	report(k.right("kafka transactional id "+id, "may be used",
 		"Write --resource-pattern-type prefixed --transactional-id "+k.TransactionalID,
 		k.asked(ctx, func(ctx context.Context) error { return k.Client.MayTransact(ctx, id) })))
+}
+
+// members adds the group's members to its result, which fails if some are another program.
+func (k *Kafka) members(ctx context.Context, r Result) Result {
+	if r.State != OK {
+		return r
+	}
+	var g *kafka.GroupState
+	err := k.asked(ctx, func(ctx context.Context) (err error) {
+		g, err = k.Client.Group(ctx, k.Group)
+		return err
+	})
+	if err != nil {
+		r.Found += "; its members cannot be listed: " + err.Error()
+		return r
+	}
+	names := func(members []kafka.GroupMember) string {
+		all := make([]string, len(members))
+		for i, m := range members {
+			all[i] = m.String()
+		}
+		return strings.Join(all, "; ")
+	}
+	if others := g.Others([]string{k.Arrivals}, k.Purpose); len(others) > 0 {
+		way := cmp.Or(g.Protocol, "the brokers' own")
+		return Result{Failed, r.What, fmt.Sprintf("another program is a member, and each arrival goes to one member only: %s; "+
+			"protocol %s", names(others), way), "set kafka.group to a group of this consumer's own, or stop that program"}
+	}
+	if len(g.Members) > 0 {
+		r.Found += fmt.Sprintf("; %d members: %s", len(g.Members), names(g.Members))
+	}
+	return r
 }
 
 // asked puts one question.

@@ -16,6 +16,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
+	"rivulet/kafka/retry"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -351,5 +352,43 @@ func TestSettingsAreJudged(t *testing.T) {
 		if got := string(r.State) + " " + r.Do; got != c.want {
 			t.Errorf("%s: %s=%s: %s\nwant %s", c.topic, c.name, c.value, got, c.want)
 		}
+	}
+}
+
+// The check lists the group's members, and fails where one is another program.
+func TestMembersOfTheGroupAreListed(t *testing.T) {
+	k := broker(t, devstack.KafkaOptions{Topics: topics})
+	c := of(t, kafka.Options{}, k.Addrs()...)
+	c.Purpose = "writes predictions to out"
+	line := func() string {
+		var found string
+		c.Run(t.Context(), func(r Result) {
+			if r.What == "kafka group g" {
+				found = r.String()
+			}
+		})
+		return found
+	}
+	if got := line(); !strings.HasSuffix(got, "may be joined") {
+		t.Errorf("an empty group: %s", got)
+	}
+	join := func(purpose string) {
+		s, err := kafka.NewSource(c.Client, kafka.SourceOptions{Group: "g", Topics: []string{"in"}, Purpose: purpose},
+			retry.Patience{})
+		expect.OK(t, err)
+		expect.OK(t, s.Await(t.Context()))
+		_, err = s.Join(t.Context())
+		expect.OK(t, err)
+		t.Cleanup(s.Leave)
+	}
+	join(c.Purpose)
+	if got := line(); !strings.Contains(got, "may be joined; 1 members: test at 127.0.0.1:") ||
+		!strings.Contains(got, "reads in (3 partitions) and writes predictions to out") {
+		t.Errorf("a member of this program: %s", got)
+	}
+	c.Purpose = "writes predictions to elsewhere"
+	if got := line(); !strings.Contains(got, "another program is a member") || !strings.Contains(got, "FAIL") ||
+		!strings.Contains(got, "test at 127.0.0.1:") {
+		t.Errorf("a member of another program: %s", got)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -32,6 +34,8 @@ type Brokers interface {
 	Ask(ctx context.Context, limit time.Duration, req kmsg.Request, least int16, to wire.Target) (kmsg.Response, error)
 	// Partitions returns how many partitions each topic has.
 	Partitions(ctx context.Context, topics []string) (map[string]int, error)
+	// Foreign returns how many partitions topics have that other members read, as far as that can be known.
+	Foreign(ctx context.Context, topics []string) map[string]int
 }
 
 // Options are a member's.
@@ -45,6 +49,16 @@ type Options struct {
 	Session, Rebalance time.Duration
 	// Balancer shares out the partitions, if this member leads the group.
 	Balancer kafkago.GroupBalancer
+	// Leads, where not nil, is told of all members whenever this one leads the group, and of the protocol by which
+	// partitions are shared out.
+	Leads func(protocol string, members []Fellow)
+}
+
+// Fellow is a member of the group as its leader sees it.
+type Fellow struct {
+	ID, Instance string
+	Topics       []string
+	UserData     []byte
 }
 
 // Member is a member of a group, for one goroutine; [Member.Beat] may be called by another one.
@@ -148,17 +162,28 @@ func (m *Member) sync(ctx context.Context, coordinator int32, entered *kmsg.Join
 	case errors.Is(err, kafkago.UnknownMemberId), errors.Is(err, kafkago.IllegalGeneration):
 		err = fmt.Errorf("%w: %w", kafkago.RebalanceInProgress, err)
 	case err == nil && len(answer.MemberAssignment) > 0:
-		var own kmsg.ConsumerMemberAssignment
-		if err := own.ReadFrom(answer.MemberAssignment); err != nil {
+		if in.Partitions, err = Assigned(answer.MemberAssignment); err != nil {
 			return in, fmt.Errorf("reading the partitions that the group's leader assigned: %w", err)
-		}
-		for _, t := range own.Topics {
-			for _, id := range t.Partitions {
-				in.Partitions = append(in.Partitions, wire.TopicPartition{Topic: t.Topic, Partition: int(id)})
-			}
 		}
 	}
 	return in, err
+}
+
+// Assigned reads the partitions of a member.
+func Assigned(assignment []byte) (all []wire.TopicPartition, err error) {
+	if len(assignment) == 0 {
+		return nil, nil
+	}
+	var own kmsg.ConsumerMemberAssignment
+	if err := own.ReadFrom(assignment); err != nil {
+		return nil, err
+	}
+	for _, t := range own.Topics {
+		for _, id := range t.Partitions {
+			all = append(all, wire.TopicPartition{Topic: t.Topic, Partition: int(id)})
+		}
+	}
+	return all, nil
 }
 
 // assign shares out the partitions among all members. Static members are in the order of their instance ids, so that
@@ -169,25 +194,40 @@ func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
 	if err != nil && !errors.Is(err, kafkago.UnknownTopicOrPartition) {
 		return nil, err
 	}
-	var known []kafkago.Partition
-	for topic, n := range counts {
-		for id := range n {
-			known = append(known, kafkago.Partition{Topic: topic, ID: id})
-		}
-	}
 	ids := make(map[string]string, len(entered.Members)) // by the name that a balancer orders a member by
 	var members []kafkago.GroupMember
+	var fellows []Fellow
+	var foreign []string // topics that only other members read
 	for _, other := range entered.Members {
 		var view kmsg.ConsumerMemberMetadata
 		if err := view.ReadFrom(other.ProtocolMetadata); err != nil {
 			return nil, fmt.Errorf("reading what member %s of the group knows: %w", other.MemberID, err)
 		}
-		name := other.MemberID
+		name, fellow := other.MemberID, Fellow{ID: other.MemberID, Topics: view.Topics, UserData: view.UserData}
 		if other.InstanceID != nil {
-			name = *other.InstanceID
+			name, fellow.Instance = *other.InstanceID, *other.InstanceID
 		}
 		ids[name] = other.MemberID
 		members = append(members, kafkago.GroupMember{ID: name, Topics: view.Topics, UserData: view.UserData})
+		fellows = append(fellows, fellow)
+		for _, topic := range view.Topics {
+			if !slices.Contains(m.Topics, topic) && !slices.Contains(foreign, topic) {
+				foreign = append(foreign, topic)
+			}
+		}
+	}
+	if m.Leads != nil {
+		m.Leads(protocolOf(entered), fellows)
+	}
+	if len(foreign) > 0 {
+		counts = maps.Clone(counts)
+		maps.Copy(counts, m.brokers.Foreign(ctx, foreign))
+	}
+	var known []kafkago.Partition
+	for topic, n := range counts {
+		for id := range n {
+			known = append(known, kafkago.Partition{Topic: topic, ID: id})
+		}
 	}
 	var all []kmsg.SyncGroupRequestGroupAssignment
 	for name, topics := range m.Balancer.AssignGroups(members, known) {
@@ -202,6 +242,14 @@ func (m *Member) assign(ctx context.Context, entered *kmsg.JoinGroupResponse) (
 		all = append(all, kmsg.SyncGroupRequestGroupAssignment{MemberID: ids[name], MemberAssignment: own.AppendTo(nil)})
 	}
 	return all, nil
+}
+
+// protocolOf returns the protocol that the coordinator has chosen.
+func protocolOf(entered *kmsg.JoinGroupResponse) string {
+	if entered.Protocol == nil {
+		return ""
+	}
+	return *entered.Protocol
 }
 
 // Beat sends a heartbeat to a broker that should be the coordinator. RebalanceInProgress means that the group waits for
