@@ -6,8 +6,10 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +46,7 @@ func compareCommand() *cobra.Command {
 			return err
 		}
 		if o.Topics = [2]string(args); args[0] == args[1] {
-			return fmt.Errorf("both topics are %s, want two", args[0])
+			return fmt.Errorf("both topics are %q, want two topics", args[0])
 		}
 		if o.Remember < 2 {
 			return fmt.Errorf("--remember is %d, want 2 or more", o.Remember)
@@ -69,7 +71,19 @@ const significant = 0.05
 
 // printComparison writes the figures of both topics side by side, and a verdict.
 func printComparison(w io.Writer, o app.CompareOptions, r *compare.Result) error {
-	if r.Pairs == 0 {
+	var empty []string
+	for k, topic := range o.Topics {
+		if r.Predictions[k] == 0 {
+			empty = append(empty, strconv.Quote(topic))
+		}
+	}
+	switch since := ""; {
+	case len(empty) > 0:
+		if !o.From.IsZero() {
+			since = " since " + o.From.Format(time.RFC3339)
+		}
+		return fmt.Errorf("there is no prediction on %s%s: nothing can be compared", strings.Join(empty, " and on "), since)
+	case r.Pairs == 0:
 		return errors.New("no record has a prediction on both topics: do both groups read the same topic of arrivals?")
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -100,11 +100,12 @@ func TestPublishWithoutActivating(t *testing.T) {
 	web := httptest.NewServer(http.FileServer(http.Dir("/")))
 	defer web.Close()
 	run("manifest.json: the server answers 404", "publish", "--artifact", web.URL+dirs[1]+"/none")
-	run("--keep is given with --activate=false", "publish", "--artifact", dirs[1], "--activate=false", "--keep", "3")
+	run("--keep is 0, want 1 or more", "publish", "--artifact", dirs[1], "--keep", "0")
+	run("--keep is -2, want 1 or more", "publish", "--artifact", dirs[1], "--activate=false", "--keep", "-2")
 	key := signingKey(t)
 	run("--sign "+key+".none: open", "publish", "--artifact", dirs[1], "--sign", key+".none")
 	run(versions[1]+" is published, and CURRENT stays as it is, under prefix rivulet", "publish", "--artifact",
-		web.URL+dirs[1], "--activate=false", "--sign", key)
+		web.URL+dirs[1], "--activate=false", "--keep", "0", "--sign", key) // which removes nothing
 	if got := server.HGet("{rivulet}:"+versions[1]+":complete", "signature"); len(got) != ed25519.SignatureSize {
 		t.Errorf("the signature in Redis is %q", got)
 	}

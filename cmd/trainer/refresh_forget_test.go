@@ -51,7 +51,7 @@ func TestRefreshForgets(t *testing.T) {
 	mustRun(t, dir, "train --sums fixed --data {}/data --out {}/first --nodes 40 --entries 3 --seed 5")
 	const line = "--from {}/arrivals.jsonl --labels {}/labels.jsonl --current {}/first --max-drop 20 "
 	o, err := runRefresh(t, dir, line+"--data {}/data --out {}/off --data-out {}/off-data --sums fixed")
-	if err != nil || o.Merged.Forgets > 0 || o.Merged.Refused[event.ReasonUnparsable] != 5 ||
+	if err != nil || o.Merged.Forgets > 0 || o.Merged.Refused[event.ReasonUnparsable] != 2 ||
 		finds(t, dir+"/off-data") == 0 {
 		t.Errorf("where forgetting is off: %+v (%v)", o, err)
 	}

@@ -4,11 +4,11 @@ package spelling
 import "github.com/agnivade/levenshtein"
 
 // Closest returns the first of the words that differ least from a word that is none of them, "" if all differ too
-// much: by more than two letters, or a fifth of the word where that is more.
+// much: by more than two letters, or a fifth of the word where that is more, or by half of the shorter word.
 func Closest(word string, words []string) string {
 	best, least := "", max(2, len(word)/5)+1
 	for _, w := range words {
-		if d := levenshtein.ComputeDistance(word, w); d < least {
+		if d := levenshtein.ComputeDistance(word, w); d < least && 2*d < min(len(word), len(w)) {
 			best, least = w, d
 		}
 	}

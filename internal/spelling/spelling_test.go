@@ -3,7 +3,7 @@ package spelling
 import "testing"
 
 func TestClosest(t *testing.T) {
-	words := []string{"batch.size", "batch.linger", "kafka.topics.arrivals", "kafka.topics.predictions"}
+	words := []string{"batch.size", "batch.linger", "kafka.topics.arrivals", "kafka.topics.predictions", "ac", "abc", "a"}
 	for word, want := range map[string]string{
 		"batch.szie":               "batch.size",
 		"batch.lingers":            "batch.linger",
@@ -11,6 +11,10 @@ func TestClosest(t *testing.T) {
 		"kafka.topic.predicitons":  "kafka.topics.predictions",
 		"kafka.partitions.arrival": "", // another thing
 		"x":                        "",
+		"ab":                       "", // of two letters another one is no slip
+		"ax":                       "",
+		"abd":                      "abc",
+		"bacd":                     "",
 	} {
 		if got := Closest(word, words); got != want {
 			t.Errorf("%s: got %q, want %q", word, got, want)

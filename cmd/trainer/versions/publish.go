@@ -39,7 +39,7 @@ func publishCommand() *cobra.Command {
 	flags := cmd.Flags()
 	config.Flags[config.Publish](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})
-	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all")
+	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all. With --activate=false none is removed, whatever this says")
 	flags.StringVar(&expect, "expect", "",
 		"version that CURRENT must name now, or - for none; empty: the one that it names at the start")
 	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
@@ -69,11 +69,11 @@ func publishCommand() *cobra.Command {
 				return fmt.Errorf("--sign %s: %w", key, err)
 			}
 		}
-		if keep == 0 {
+		switch {
+		case keep < -1:
+			return fmt.Errorf("--keep is %d, want 1 or more, or -1 for all", keep)
+		case keep == 0 && activate:
 			return fmt.Errorf("--keep is 0, want 1 or more, or -1 for all: there would be nothing to roll back to")
-		}
-		if !activate && cmd.Flags().Changed("keep") {
-			return errors.New("--keep is given with --activate=false, which removes no version")
 		}
 		switch expect {
 		case "":
