@@ -43,7 +43,7 @@ func New(opts Options) (*Consumer, error) {
 	if c.source, err = kafka.NewSource(opts.Kafka, opts.Source, c.wait); err != nil {
 		return nil, err
 	}
-	c.schemas = RegistryOutage(c.wait)
+	c.schemas = RegistryOutage(c.wait, opts.Registry)
 	forms := opts.Path.Forms
 	forms.LookUp = opts.Path.Features != nil
 	c.opts.Window.Forms, c.opts.Window.Limits = &forms, opts.Path.Limits
@@ -92,14 +92,29 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // ready waits for a version to serve and for the topics.
 func (c *Consumer) ready(ctx context.Context) error {
-	version := c.wait.Outage(StageVersion).Named("a version to serve").Attempts()
+	if err := c.awaitVersion(ctx); err != nil {
+		return err
+	}
+	return c.source.Await(ctx)
+}
+
+// awaitVersion waits for a version to serve.
+func (c *Consumer) awaitVersion(ctx context.Context) error {
+	outage := c.wait.Outage(StageVersion).Named("a version to serve")
+	if v, can := c.opts.Path.Versions.(interface{ StartOver() }); can {
+		outage.StartsOver(retry.Anew{GivesUp: "that a version was refused", Forget: func(error) error {
+			v.StartOver()
+			return nil
+		}})
+	}
+	version := outage.Attempts()
 	for c.opts.Path.Versions.Current() == nil {
 		if err := version.Failed(ctx, ErrNoVersion); err != nil {
 			return err
 		}
 	}
 	version.Over()
-	return c.source.Await(ctx)
+	return nil
 }
 
 // Options are a consumer's. Zero values mean the defaults named here.

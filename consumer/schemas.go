@@ -24,9 +24,17 @@ type Learner struct {
 	attempts *retry.Attempts
 }
 
-// RegistryOutage returns the outage of the registry. All partitions share it, so that it is logged and counted once.
-func RegistryOutage(wait retry.Patience) *retry.Outage {
-	return wait.Outage(StageSchemas).Named("the schema registry")
+// RegistryOutage returns the outage of a registry. All partitions share it, so that it is logged and counted once.
+// Where the registry has connections to renew, a wait that lasts does so.
+func RegistryOutage(wait retry.Patience, registry any) *retry.Outage {
+	outage := wait.Outage(StageSchemas).Named("the schema registry")
+	if r, can := registry.(interface{ Renew() }); can {
+		outage.StartsOver(retry.Anew{GivesUp: "connections", Forget: func(error) error {
+			r.Renew()
+			return nil
+		}})
+	}
+	return outage
 }
 
 // NewLearner returns a Learner for one goroutine. registry may be nil; then there is nothing to wait for.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -16,6 +17,7 @@ import (
 
 	"rivulet/internal/tlsclient"
 	"rivulet/kafka/fetch"
+	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
 
@@ -59,6 +61,9 @@ type Client struct {
 	pools     pools
 	throttles throttles
 	fetches   fetch.Pool
+
+	renewing sync.Mutex
+	renewed  time.Time
 }
 
 // pools are the connections to the brokers.
@@ -87,6 +92,40 @@ func Connect(o Options) (*Client, error) {
 	c.transport = &c.pools
 	c.fetches.Client = fetches{c}
 	return c, nil
+}
+
+// renewEvery is how long a new beginning of one wait serves for all others.
+const renewEvery = time.Minute
+
+// Renew gives up all connections and what is known of the cluster. Requests that are under way are not disturbed.
+func (c *Client) Renew() {
+	c.renewing.Lock()
+	defer c.renewing.Unlock()
+	if now := time.Now(); now.Sub(c.renewed) >= renewEvery {
+		c.renewed = now
+		c.Close()
+	}
+}
+
+// startsOver is how a wait for brokers begins anew.
+func (c *Client) startsOver() retry.Anew {
+	return retry.Anew{GivesUp: "connections, and what is known of the cluster", Forget: func(error) error {
+		c.Renew()
+		return nil
+	}}
+}
+
+// startsOverInGeneration is how a wait within a generation begins anew: with another generation. Where brokers are only
+// away the generation stays.
+func (c *Client) startsOverInGeneration() retry.Anew {
+	return retry.Anew{GivesUp: "connections, what is known of the cluster, and the group's generation unless brokers " +
+		"are only away", Forget: func(err error) error {
+		c.Renew()
+		if retry.Away(err) {
+			return nil
+		}
+		return fmt.Errorf("%w: waited in vain: %w", retry.ErrGeneration, err)
+	}}
 }
 
 // fetches is the way of a pool of fetches to the brokers.

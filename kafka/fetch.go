@@ -52,7 +52,8 @@ func (c *Client) cursor(at TopicPartition, offset int64, maxBytes, largest int, 
 		largest = wire.Largest
 	}
 	largest = max(largest, alwaysRead)
-	outage := p.Outage(retry.StageFetch, "topic", at.Topic, "partition", at.Partition).GiveUpAt(retry.GenerationOver)
+	outage := p.Outage(retry.StageFetch, "topic", at.Topic, "partition", at.Partition).GiveUpAt(retry.GenerationOver).
+		StartsOver(c.startsOverInGeneration())
 	p = p.Complete()
 	return &Cursor{client: c, at: at, next: offset, maxBytes: maxBytes, largest: largest, wait: wait,
 		logger: p.Logger, clock: p.Clock, observer: p.Observer, trouble: outage.Attempts(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,7 +121,7 @@ func (r *Reader) Member() Member {
 // s). started, where not nil, is called when reading begins.
 func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) error {
 	f := &followState{Reader: r, take: take, which: kafkago.LastOffset}
-	trouble := r.with.Outage("topic " + r.opts.Topic).Attempts()
+	trouble := r.with.Outage("topic " + r.opts.Topic).StartsOver(r.client.startsOver()).Attempts()
 	reading, stop := context.WithCancelCause(ctx)
 	defer f.wait.Wait()
 	defer stop(nil)
@@ -134,7 +135,13 @@ func (r *Reader) Follow(ctx context.Context, started func(), take func(Record)) 
 		}
 		trouble.Over()
 		for _, c := range fresh {
-			f.wait.Go(func() { stop(f.follow(reading, c)) })
+			f.wait.Go(func() {
+				if err := f.follow(reading, c); errors.Is(err, retry.ErrGeneration) && reading.Err() == nil {
+					f.park(c)
+				} else {
+					stop(err)
+				}
+			})
 		}
 		if first && started != nil {
 			started()
@@ -154,9 +161,17 @@ type followState struct {
 	known int   // partitions that are read
 	which int64 // where to begin in others
 
-	wait sync.WaitGroup
-	mu   sync.Mutex
-	take func(Record)
+	wait   sync.WaitGroup
+	mu     sync.Mutex
+	take   func(Record)
+	parked []*Cursor // whose waits started over: each is read again once the topic has its partition
+}
+
+// park lets a cursor rest until the topic is looked at again: its partition may be gone.
+func (f *followState) park(c *Cursor) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.parked = append(f.parked, c)
 }
 
 // fresh returns cursors for the partitions that are not read yet.
@@ -186,6 +201,15 @@ func (f *followState) fresh(ctx context.Context) (cursors []*Cursor, err error) 
 		cursors = append(cursors, c)
 	}
 	f.known, f.which = max(f.known, counts[topic]), kafkago.FirstOffset
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.parked = slices.DeleteFunc(f.parked, func(c *Cursor) bool {
+		there := c.at.Partition < counts[topic]
+		if there {
+			cursors = append(cursors, c)
+		}
+		return there
+	})
 	return cursors, nil
 }
 

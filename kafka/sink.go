@@ -45,7 +45,8 @@ func NewSink(c *Client, compression string, p retry.Patience) (*Sink, error) {
 	p = p.Complete()
 	// The outage is quiet about one failure: brokers that meet a producer for the first time send it away once.
 	s := &Sink{client: c, clock: p.Clock, batchBytes: BatchBytes, log: p.Logger, limits: make(map[string]int),
-		outage: p.Outage(retry.StagePublish).GiveUpAt(retry.GenerationOver).Quiet(1)}
+		outage: p.Outage(retry.StagePublish).GiveUpAt(retry.GenerationOver).Quiet(1).
+			StartsOver(c.startsOverInGeneration())}
 	if compression != "" && compression != "none" {
 		if err := s.compression.UnmarshalText([]byte(compression)); err != nil {
 			return nil, fmt.Errorf("kafka: compression is %q: %w", compression, err)

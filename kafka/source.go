@@ -121,10 +121,16 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 	}
 	p = p.Complete()
 	b := &balancer{view: memberView{Purpose: o.Purpose}}
-	s := &Source{client: c, opts: o, with: p, balancer: b,
-		joining: p.Outage(retry.StageGroup, "group", o.Group).Attempts()}
+	s := &Source{client: c, opts: o, with: p, balancer: b}
 	s.group = group.NewMember(groups{c, b}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
 		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b, Leads: s.meet})
+	s.joining = p.Outage(retry.StageGroup, "group", o.Group).StartsOver(retry.Anew{
+		GivesUp: "connections, what is known of the cluster, and the member's id in the group",
+		Forget: func(error) error {
+			c.Renew()
+			s.group.Forget()
+			return nil
+		}}).Attempts()
 	return s, nil
 }
 
@@ -133,7 +139,7 @@ func (s *Source) RebalanceTimeout() time.Duration { return s.opts.RebalanceTimeo
 
 // Await waits until the topics exist.
 func (s *Source) Await(ctx context.Context) error {
-	topics := s.with.Outage(retry.StageTopics).Attempts()
+	topics := s.with.Outage(retry.StageTopics).StartsOver(s.client.startsOver()).Attempts()
 	for {
 		views, err := s.client.look(ctx, s.opts.Topics...)
 		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
@@ -161,7 +167,7 @@ func (s *Source) Await(ctx context.Context) error {
 // would be told to read partitions that are not there. It returns an error when ctx has ended, or for a failure that
 // waiting does not mend.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
-	for {
+	for begun := s.with.Clock.Now(); ; {
 		if err := s.Await(ctx); err != nil {
 			return nil, err
 		}
@@ -171,7 +177,7 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 			return nil, context.Cause(ctx)
 		case err == nil:
 			return s.begin(in), nil //nolint:contextcheck // its heartbeats go on until End or Leave
-		case errors.Is(err, kafkago.RebalanceInProgress):
+		case errors.Is(err, kafkago.RebalanceInProgress) && s.with.Clock.Now().Sub(begun) < s.with.StartOver:
 			continue // the broker paces the joins
 		}
 		err = fmt.Errorf("joining consumer group %s: %w", s.opts.Group, s.refused(ctx, err))

@@ -54,7 +54,8 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	for id := range all {
 		all[id] = TopicPartition{Topic: topic, Partition: id}
 	}
-	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(quietStarts)
+	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(quietStarts).
+		StartsOver(s.client.startsOverInGeneration())
 	for trouble := outage.Attempts(); ; {
 		// Not the stable ones: whether another member is in a transaction does not matter for the start.
 		offsets, err := s.client.groupOffsets(ctx, s.opts.Group, all, false)

@@ -62,6 +62,8 @@ type Watcher struct {
 	loader  loader
 	current atomic.Pointer[Version]
 
+	again atomic.Bool // a version that was refused is to be tried again
+
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
 	held    heartbeats
 	serving string // id of the marker of the version that is served
@@ -108,6 +110,10 @@ func (w *Watcher) Current() *Version { return w.current.Load() }
 
 // Ready reports whether there is a version to serve.
 func (w *Watcher) Ready() bool { return w.Current() != nil }
+
+// StartOver has the next poll try the version that was refused last once more, as what it was refused for may have
+// passed.
+func (w *Watcher) StartOver() { w.again.Store(true) }
 
 // Losses counts damaged rows and lost buckets of M, of all versions.
 func (w *Watcher) Losses() mapping.LossStats { return w.o.Guard.Losses() }
@@ -175,6 +181,9 @@ func (w *Watcher) poll(ctx context.Context) error {
 
 // follow reads CURRENT and takes the version that it names.
 func (w *Watcher) follow(ctx context.Context) error {
+	if w.again.Swap(false) {
+		w.refused = ""
+	}
 	name := w.o.Version
 	var err error
 	if name == "" {

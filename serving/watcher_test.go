@@ -130,6 +130,29 @@ func TestRefusedVersionIsTakenWhenPublishedAnew(t *testing.T) {
 	})
 }
 
+// What a version was refused for may pass without a new publication: after a new beginning it is tried once more.
+func TestARefusedVersionIsTriedOnceMore(t *testing.T) {
+	onRedis(t, func(t *testing.T, s *server) {
+		b := bundle(t, 1, "v1")
+		s.publish(t, b)
+		key := s.dataOf(t, "v1") + ":blob:manifest.json:0"
+		manifest := s.client.Get(t.Context(), key).Val()
+		expect.OK(t, s.client.Del(t.Context(), key).Err())
+		w, _ := s.watcher(t, "consumer")
+		for range 2 {
+			if err := tick(t, w); err == nil {
+				t.Fatal("the version is not refused")
+			}
+		}
+		expect.OK(t, s.client.Set(t.Context(), key, manifest, 0).Err())
+		if err := tick(t, w); err == nil {
+			t.Fatal("the version is tried at every poll")
+		}
+		w.StartOver()
+		mustServe(t, w, "v1")
+	})
+}
+
 func TestOutage(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		b := bundle(t, 1, "v1")

@@ -86,7 +86,7 @@ func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Pati
 	if framed == nil {
 		return nil
 	}
-	for tries := consumer.RegistryOutage(wait).Attempts(); ; {
+	for tries := consumer.RegistryOutage(wait, framed).Attempts(); ; {
 		err := framed.Resolve(ctx)
 		if err == nil {
 			tries.Over()

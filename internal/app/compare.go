@@ -37,7 +37,7 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 	labels := compare.NewLabels(o.Remember)
 	if o.Labels != "" {
 		of := forms.OfLabels()
-		schemas := consumer.NewLearner(of, known, consumer.RegistryOutage(wait).Attempts())
+		schemas := consumer.NewLearner(of, known, consumer.RegistryOutage(wait, known).Attempts())
 		if err := readTopic(ctx, cfg.Kafka.Brokers, o.Labels, time.Time{}, wait, func(rec *kafka.Record) error {
 			var l event.Label
 			err := schemas.Await(ctx, *rec)

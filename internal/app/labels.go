@@ -35,7 +35,7 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, 
 		return err
 	}
 	defer end()
-	schemas := consumer.NewLearner(forms, known, consumer.RegistryOutage(wait).Attempts())
+	schemas := consumer.NewLearner(forms, known, consumer.RegistryOutage(wait, known).Attempts())
 	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
 		err := r.Follow(ctx, nil, func(rec kafka.Record) {
 			refused.Over()

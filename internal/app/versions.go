@@ -32,6 +32,13 @@ func (v versions) Current() consumer.Version {
 	return nil
 }
 
+// StartOver has a watcher forget what it has refused.
+func (v versions) StartOver() {
+	if watcher, ok := v.source.(*serving.Watcher); ok {
+		watcher.StartOver()
+	}
+}
+
 // name is the version that is served, "" before the first.
 func (v versions) name() string {
 	if current := v.source.Current(); current != nil {

@@ -146,7 +146,8 @@ func (r *Refresher) records(ctx context.Context, s Source, forms *form.Reader,
 		return nil, err
 	}
 	defer end()
-	schemas := consumer.NewLearner(&r.Forms, r.Registry, consumer.RegistryOutage(retry.Patience{Logger: r.Log}).Attempts())
+	schemas := consumer.NewLearner(&r.Forms, r.Registry,
+		consumer.RegistryOutage(retry.Patience{Logger: r.Log}, r.Registry).Attempts())
 	var from kafka.Offsets
 	if s.Group != "" {
 		if from, err = r.begin(ctx, t); err != nil {

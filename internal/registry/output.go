@@ -97,3 +97,6 @@ func (Permanent) Permanent() bool { return true }
 
 // Unwrap returns the error itself.
 func (p Permanent) Unwrap() error { return p.error }
+
+// Renew is [Registry.Renew].
+func (o *Output) Renew() { o.from.Renew() }

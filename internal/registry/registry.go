@@ -59,6 +59,7 @@ type Registry struct {
 	client  *sr.Client   // of all addresses
 	each    []*sr.Client // of one address
 	timeout time.Duration
+	renew   func() // closes the connections that are not in use
 	now     func() time.Time
 	turns   chan struct{}
 
@@ -88,8 +89,9 @@ func New(o Options) (*Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	transport := tlsclient.Transport(o.TLS)
 	opts := []sr.ClientOpt{sr.UserAgent("rivulet"), sr.HTTPClient(&http.Client{
-		Transport: bounded{tlsclient.Transport(o.TLS)}, Timeout: o.Timeout,
+		Transport: bounded{transport}, Timeout: o.Timeout,
 		// A login goes to no other address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})}
@@ -104,8 +106,9 @@ func New(o Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{client: client, timeout: o.Timeout, now: o.Now, turns: make(chan struct{}, atOnce),
-		good: map[form.SchemaID]form.Written{}, late: map[form.SchemaID]bad{}, early: map[form.SchemaID]bad{},
+	r := &Registry{client: client, timeout: o.Timeout, renew: transport.CloseIdleConnections, now: o.Now,
+		turns: make(chan struct{}, atOnce),
+		good:  map[form.SchemaID]form.Written{}, late: map[form.SchemaID]bad{}, early: map[form.SchemaID]bad{},
 		missing: map[form.SchemaID]missing{}}
 	for _, url := range o.URLs {
 		one, err := sr.NewClient(append(opts, sr.URLs(url))...)
@@ -116,6 +119,9 @@ func New(o Options) (*Registry, error) {
 	}
 	return r, nil
 }
+
+// Renew has later requests open connections of their own, with the authorities and certificates of then.
+func (r *Registry) Renew() { r.renew() }
 
 // bounded refuses answers that are too long.
 type bounded struct{ http.RoundTripper }

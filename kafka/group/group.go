@@ -71,6 +71,9 @@ type Member struct {
 // NewMember returns a member that has not joined. It sends nothing.
 func NewMember(b Brokers, o Options) *Member { return &Member{Options: o, brokers: b} }
 
+// Forget has the next join be one of a new member.
+func (m *Member) Forget() { m.id = "" }
+
 // Membership is a member's place in one generation of the group.
 type Membership struct {
 	ID          string

@@ -2,9 +2,12 @@ package retry
 
 import (
 	"errors"
+	"io"
+	"net"
 	"slices"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
 // ErrGeneration is wrapped by errors that end a generation of the consumer group, and not the consumer: records that it
@@ -66,6 +69,24 @@ func Judge(err error) Verdict {
 		return Content
 	}
 	return Retriable
+}
+
+// awayCodes are answers of a broker which say that another one, that it needs, cannot be reached.
+var awayCodes = []kafkago.Error{kafkago.LeaderNotAvailable, kafkago.NotLeaderForPartition, kafkago.BrokerNotAvailable,
+	kafkago.ReplicaNotAvailable, kafkago.NetworkException, kafkago.RequestTimedOut, kafkago.NotEnoughReplicas,
+	kafkago.NotEnoughReplicasAfterAppend, kafkago.GroupCoordinatorNotAvailable, kafkago.GroupLoadInProgress,
+	kafkago.NotCoordinatorForGroup, kafkago.KafkaStorageError}
+
+// Away reports whether an error only says that a service cannot be reached. Whoever waits for it has nothing to give up
+// but connections: it is there again one day, and a rebalance would not bring it back.
+func Away(err error) bool {
+	var code kafkago.Error
+	if errors.As(err, &code) {
+		return slices.Contains(awayCodes, code)
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, protocol.ErrNoLeader)
 }
 
 // Codes that kafka-go has no name for, or another one.

@@ -83,7 +83,12 @@ type Patience struct {
 	// while it lasts, and one when it ends.
 	Observer Observer
 	Logger   *slog.Logger
+	// StartOver is how long a wait lasts before it gives up what it remembers and begins anew; 0 means [StartOver].
+	StartOver time.Duration
 }
+
+// StartOver is how long a wait lasts before it begins anew, by default.
+const StartOver = 3 * time.Minute
 
 // Complete returns the patience with defaults for missing parts.
 func (p Patience) Complete() Patience {
@@ -93,6 +98,7 @@ func (p Patience) Complete() Patience {
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
 	}
+	p.StartOver = cmp.Or(p.StartOver, StartOver)
 	return p
 }
 
@@ -102,6 +108,7 @@ type Outage struct {
 	name   string  // in the log
 	quiet  int     // failures in a row that are not worth a line in the log
 	giveUp Verdict // attempts end at this verdict and at later ones
+	anew   Anew
 	with   Patience
 
 	mu      sync.Mutex
@@ -129,6 +136,23 @@ func (o *Outage) GiveUpAt(v Verdict) *Outage {
 	return o
 }
 
+// Anew is what a wait remembers, and may wait in vain for, as it does not hold any more: the brokers that were there,
+// the partitions that a topic had.
+type Anew struct {
+	// GivesUp names it in the log.
+	GivesUp string
+	// Forget gives it up. err is the failure that lasts. A returned error ends the wait, as its place is in a state that
+	// is given up as well.
+	Forget func(err error) error
+}
+
+// StartsOver has a wait that has lasted for [Patience].StartOver begin anew, and again each time it has lasted for as
+// long.
+func (o *Outage) StartsOver(a Anew) *Outage {
+	o.anew = a
+	return o
+}
+
 // Quiet sets how many failures in a row are not worth a line in the log.
 func (o *Outage) Quiet(failures int) *Outage {
 	o.quiet = failures
@@ -143,6 +167,7 @@ func (o *Outage) Attempts() *Attempts { return &Attempts{outage: o} }
 type Attempts struct {
 	outage *Outage
 	failed int
+	since  time.Time // of the first failure in a row, or of the last new beginning
 	pause  time.Duration
 	said   bool // this goroutine is counted among the waiting ones
 }
@@ -160,7 +185,7 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 		return errors.Join(context.Cause(ctx), err)
 	}
 	if a.failed++; a.failed == 1 {
-		a.pause = firstPause
+		a.pause, a.since = firstPause, o.with.Clock.Now()
 	} else {
 		a.pause = min(2*a.pause, longestPause)
 	}
@@ -173,11 +198,28 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 	if o.with.Observer != nil {
 		o.with.Observer.Retry(o.stage, err)
 	}
+	if over := a.startOver(err); over != nil {
+		a.end(false)
+		return over
+	}
 	if Sleep(ctx, o.with.Clock, Spread(a.pause)) != nil {
 		a.end(false)
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return nil
+}
+
+// startOver gives up what the wait remembers, if it is time for that.
+func (a *Attempts) startOver(err error) error {
+	o, now := a.outage, a.outage.with.Clock.Now()
+	lasted := now.Sub(a.since)
+	if o.anew.Forget == nil || lasted < o.with.StartOver {
+		return nil
+	}
+	a.since = now
+	o.with.Logger.Warn("still waiting for "+o.name+": starting over", "for", lasted.Round(time.Second), "gives_up",
+		o.anew.GivesUp, "error", err)
+	return o.anew.Forget(err)
 }
 
 // Spread returns a random time in the upper half of a pause, so that clients do not come back all at once.
