@@ -115,6 +115,9 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 		return nil, err
 	}
 	results, err := t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
+	if err == nil {
+		err = t.measureAlone(ctx, deployments, results, progress)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +37,9 @@ func devstackCommand() *cobra.Command {
 		"directory in which the broker keeps its records over a restart; empty: in memory")
 	flags.IntVar(&partitions, "partitions", 4, "partitions of the topics of arrivals, predictions and labels")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := errors.Join(free(cmd.Context(), "kafka", kafkaAddr), free(cmd.Context(), "redis", redisAddr)); err != nil {
+			return err
+		}
 		topics := config.Default[config.Consumer]().Kafka.Topics
 		kafka, err := devstack.StartKafka(devstack.KafkaOptions{Addr: kafkaAddr, DataDir: dataDir, Topics: map[string]int{
 			topics.Arrivals: partitions, topics.Predictions: partitions, topics.DeadLetters: 1, labelsTopic: partitions}})
@@ -54,4 +61,22 @@ func devstackCommand() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// free returns an error if the address of a flag is taken, before anything is started: a broker beside another one's
+// Redis would mix up two stacks.
+func free(ctx context.Context, flag, address string) error {
+	if address == "" {
+		return nil
+	}
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("--%s: %s is taken, by another devstack or a service of its own; nothing was started: stop that one, "+
+			"or give another address here and to the other commands (--kafka.brokers, --redis.url)", flag, address)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return l.Close()
 }

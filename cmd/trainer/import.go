@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rivulet/artifact"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
@@ -28,7 +27,7 @@ import (
 // importFlags holds the flags of import besides the data.
 type importFlags struct {
 	files, models []string // in pairs
-	out           string
+	out           outDir
 	asJSON, table bool
 	options       trainer.Options
 	named         *schemaFlags
@@ -69,8 +68,7 @@ func importCommand() *cobra.Command {
 		if err := f.check(cmd.Flags()); err != nil {
 			return err
 		}
-		// before the work begins
-		if err := errors.Join(artifact.CheckTarget(f.out), cli.TryBeside("out", f.out)); err != nil {
+		if err := f.out.check(); err != nil {
 			return err
 		}
 		return f.onData(cmd, data)
@@ -85,7 +83,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	flags.StringArrayVar(&f.files, "weights", nil,
 		"safetensors file of rivulet_mcond.export_model (required); may be given again, each with its --model")
 	flags.StringArrayVar(&f.models, "model", nil, "its architecture (required): "+strings.Join(architecture.Names(), ", "))
-	flags.StringVar(&f.out, "out", "", "directory to write the artifact to (required)")
+	f.out.register(flags)
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
 		"preprocessing of the features in training: none, l1 (T.NormalizeFeatures), standardize or l2-center")
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory), ", "))
@@ -142,7 +140,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 	if err := errors.Join(f.options.Validate(), f.withMap.apply(&f.options)); err != nil {
 		return err
 	}
-	return f.engine.check(&f.options, f.out)
+	return f.engine.check(&f.options, f.out.path)
 }
 
 // read returns the models of the files for data of d features and c classes.
@@ -176,8 +174,9 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 		return err
 	}
 	r := importReport{Weights: models,
-		report: report{Artifact: f.out, Version: outcome.Bundle.Manifest.Version,
-			Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results}}
+		report: report{Artifact: f.out.path, Version: outcome.Bundle.Manifest.Version,
+			Seconds: outcome.Seconds, PeakBytes: cli.PeakBytes(), Results: outcome.Results,
+			batch: o.Batch}}
 	return f.print(cmd.OutOrStdout(), r, func(w io.Writer) error {
 		printSchema(w, outcome.Bundle.Schema)
 		return r.report.print(w, outcome.Bundle.Manifest, f.table)
@@ -201,7 +200,7 @@ func (f *importFlags) byStages(ctx context.Context, data *dataflag.Data, o train
 		return byName(models), err
 	}
 	outcome, err = f.engine.train(ctx, data, o, func(outcome *trainer.Outcome) error {
-		return artifact.Write(f.out, outcome.Bundle)
+		return f.out.write(outcome.Bundle)
 	})
 	return models, outcome, err
 }
@@ -228,7 +227,7 @@ func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o train
 	if err != nil {
 		return nil, nil, err
 	}
-	return models, outcome, artifact.Write(f.out, outcome.Bundle)
+	return models, outcome, f.out.write(outcome.Bundle)
 }
 
 // hidden returns the width of the first model that has a hidden layer, by which W_S is fitted to compare.

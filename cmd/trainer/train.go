@@ -31,12 +31,13 @@ type report struct {
 	Results   []eval.Result         `json:"results"`
 	Learned   *learnedRun           `json:"learned,omitempty"` // of method learned
 	Choices   []trainer.ModelChoice `json:"choices,omitempty"` // of --models auto
+	batch     int                   // nodes of a batch in evaluation
 }
 
 func trainCommand() *cobra.Command {
 	o := trainer.Defaults()
 	o.Map = true // where the task has one
-	var out string
+	var out outDir
 	var asJSON, table bool
 	cmd := &cobra.Command{
 		Use:   "train --data DIR --out DIR",
@@ -50,7 +51,7 @@ func trainCommand() *cobra.Command {
 			"out/learned",
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&out, "out", "", "directory to write the artifact to (required)")
+	out.register(flags)
 	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory),
 		", ")+"; gcond, gcond-x, doscond, cached, logreg, mlp, glnn and evidence are for eval only")
 	runFlags(flags, &o)
@@ -75,20 +76,19 @@ func trainCommand() *cobra.Command {
 		if err := errors.Join(o.Validate(), named.apply(&o), withMap.apply(&o)); err != nil {
 			return err
 		}
-		if err := engine.check(&o, out); err != nil {
+		if err := engine.check(&o, out.path); err != nil {
 			return err
 		}
-		// Before the work begins.
-		if err := errors.Join(artifact.CheckTarget(out), cli.TryBeside("out", out)); err != nil {
+		if err := out.check(); err != nil {
 			return err
 		}
 		var course *methods.Course
-		outcome, err := trained(cmd, engine, learn, data, o, out, func(l *methods.Course) { course = l })
+		outcome, err := trained(cmd, engine, learn, data, o, &out, func(l *methods.Course) { course = l })
 		if err != nil {
 			return err
 		}
-		r := report{out, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
-			newLearned(course), outcome.Choices}
+		r := report{out.path, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
+			newLearned(course), outcome.Choices, o.Batch}
 		if asJSON {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 		}
@@ -101,7 +101,7 @@ func trainCommand() *cobra.Command {
 // trained runs the training where the flags say, and writes the artifact to out. traced gets the course of a learned
 // run.
 func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options,
-	out string, traced func(*methods.Course)) (*trainer.Outcome, error) {
+	out *outDir, traced func(*methods.Course)) (*trainer.Outcome, error) {
 	write := func(outcome *trainer.Outcome) error {
 		warnings, err := answered(cmd.Context(), outcome, usual)
 		if err == nil && !data.Checked {
@@ -110,7 +110,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		if err != nil {
 			return err
 		}
-		return cli.During("writing the artifact", func() error { return artifact.Write(out, outcome.Bundle) })
+		return cli.During("writing the artifact", func() error { return out.write(outcome.Bundle) })
 	}
 	if engine.staged() {
 		return engine.train(cmd.Context(), data, o, write)
@@ -174,7 +174,7 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 		}
 	}
 	if served != nil {
-		fmt.Fprintln(w, served.Summary(whole, m.SyntheticNodes, m.Data.Nodes))
+		fmt.Fprintln(w, served.Summary(whole, m.SyntheticNodes, m.Data.Nodes, r.batch))
 	}
 	if served != nil && !table {
 		fmt.Fprintln(w, "--table prints all settings, with costs")

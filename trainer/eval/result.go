@@ -46,6 +46,8 @@ type Result struct {
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`
+	// Alone compares the row that is served with Whole where each test node is joined to T alone; nil: it was not measured.
+	Alone *Alone `json:"alone,omitempty"`
 	// VersusWhole compares the row with Whole node by node; nil for Whole itself.
 	VersusWhole *Pairing `json:"versus_whole,omitempty"`
 	// ChangedByBatching is the share of predictions that change if arrivals come shuffled in batches of a
@@ -83,6 +85,15 @@ type Result struct {
 	// Reliability are the bins from which ECE is computed, pooled over seeds, ReliabilityBefore the bins of ECEBefore.
 	Reliability       []Bin `json:"reliability,omitempty"`
 	ReliabilityBefore []Bin `json:"reliability_before,omitempty"`
+}
+
+// Alone has the figures of test nodes that arrive one at a time, in percent.
+type Alone struct {
+	Nodes     int     `json:"nodes"`     // that were measured
+	Of        int     `json:"of"`        // test nodes that there are
+	Accuracy  float64 `json:"accuracy"`  // of the row
+	Whole     float64 `json:"whole"`     // of the same model, each node joined to T alone
+	Agreement float64 `json:"agreement"` // share of equal answers
 }
 
 // Spread is a mean over seeds with the sample deviation, 0 for one seed.
@@ -130,20 +141,28 @@ func Metrics(results []Result) (out []artifact.Metric) {
 	return out
 }
 
-// Summary says in a line how right a row of node batches on S is beside the same model on the whole graph.
-func (r *Result) Summary(whole *Result, synthetic, nodes int) string {
-	if r.Links != nil {
-		return fmt.Sprintf("a tenth of the edges of test nodes, each arriving alone, was held out: MRR %.2f%%, hits@10 "+
-			"%.1f%% on %d synthetic nodes, %.2f%% and %.1f%% on the whole graph of %d; by popularity MRR %.2f%%, by common "+
-			"neighbours (Adamic-Adar) %.2f%%", r.Links.MRR.Mean, r.Links.Hits10.Mean, synthetic, whole.Links.MRR.Mean,
-			whole.Links.Hits10.Mean, nodes, r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean)
+// Summary says in a line how right a row of node batches on S is beside the same model on the whole graph. Whole's figures
+// are those of batches, unless the row has those of single arrivals.
+func (r *Result) Summary(whole *Result, synthetic, nodes, batch int) string {
+	joined := fmt.Sprintf("joined to the whole graph of %d by %d at a time, without edges among them", nodes, batch)
+	switch {
+	case r.Links != nil:
+		return fmt.Sprintf("a tenth of the edges of test nodes was held out: MRR %.2f%%, hits@10 %.1f%% on %d synthetic nodes; "+
+			"%s, %.2f%% and %.1f%%; by popularity MRR %.2f%%, by common neighbours (Adamic-Adar) %.2f%%", r.Links.MRR.Mean,
+			r.Links.Hits10.Mean, synthetic, joined, whole.Links.MRR.Mean, whole.Links.Hits10.Mean, r.Links.Popularity.Mean,
+			r.Links.AdamicAdar.Mean)
+	case r.Labels != nil:
+		return fmt.Sprintf("micro F1 on the test nodes: %.1f%% on %d synthetic nodes; %s, %.1f%%; mean average precision "+
+			"%.1f%% and %.1f%%", r.Labels.MicroF1.Mean, synthetic, joined, whole.Labels.MicroF1.Mean, r.Labels.MAP.Mean,
+			whole.Labels.MAP.Mean)
+	case r.Alone == nil:
+		return fmt.Sprintf("of the test nodes %.1f%% right on %d synthetic nodes; %s, %.1f%%; %.1f%% of the answers are the "+
+			"same", r.Accuracy.Mean, synthetic, joined, whole.Accuracy.Mean, r.Agreement.Mean)
 	}
-	if r.Labels != nil {
-		return fmt.Sprintf("micro F1 on the test nodes, each arriving alone: %.1f%% on %d synthetic nodes, %.1f%% on the "+
-			"whole graph of %d; mean average precision %.1f%% and %.1f%%", r.Labels.MicroF1.Mean, synthetic,
-			whole.Labels.MicroF1.Mean, nodes, r.Labels.MAP.Mean, whole.Labels.MAP.Mean)
+	of := "the test nodes"
+	if r.Alone.Nodes < r.Alone.Of {
+		of = fmt.Sprintf("%d of the %d test nodes", r.Alone.Nodes, r.Alone.Of)
 	}
-	return fmt.Sprintf("of the test nodes, each arriving alone, %.1f%% right on %d synthetic nodes, %.1f%% on the whole "+
-		"graph of %d; %.1f%% of the answers are the same", r.Accuracy.Mean, synthetic, whole.Accuracy.Mean, nodes,
-		r.Agreement.Mean)
+	return fmt.Sprintf("of %s, each arriving alone, %.1f%% right on %d synthetic nodes, %.1f%% on the whole graph of %d; "+
+		"%.1f%% of the answers are the same", of, r.Alone.Accuracy, synthetic, r.Alone.Whole, nodes, r.Alone.Agreement)
 }

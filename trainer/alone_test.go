@@ -1,0 +1,57 @@
+package trainer
+
+import (
+	"slices"
+	"testing"
+
+	"rivulet/dataset/generate"
+	"rivulet/test/expect"
+	"rivulet/trainer/eval"
+)
+
+// The figures of single arrivals are those of a run whose batches have one node each.
+func TestAloneIsABatchOfOne(t *testing.T) {
+	train := func(batch int) (whole, served eval.Result) {
+		o := options(24)
+		o.Batch, o.WeightDecays, o.Own = batch, []float64{1e-3}, OwnNever
+		out, err := Train(t.Context(), small(t, generate.BagOfWords), o, created, Silent{})
+		expect.OK(t, err)
+		for _, r := range out.Results {
+			switch {
+			case r.Batch != NodeBatch:
+			case r.Served:
+				served = r
+			case r.Setting == eval.OtoO && whole.Setting == "":
+				whole = r
+			}
+		}
+		return whole, served
+	}
+	together, served := train(1000)
+	single, one := train(1)
+	if served.Alone == nil || one.Alone == nil {
+		t.Fatal("single arrivals were not measured")
+	}
+	if served.Alone.Whole != single.Accuracy.Mean || served.Alone.Accuracy != served.Accuracy.Mean {
+		t.Errorf("alone %+v; in batches of one %.2f%% on T, on S %.2f%%", *served.Alone, single.Accuracy.Mean,
+			served.Accuracy.Mean)
+	}
+	want := eval.Alone{Nodes: 150, Of: 150, Accuracy: one.Accuracy.Mean, Whole: single.Accuracy.Mean,
+		Agreement: one.Agreement.Mean}
+	if *one.Alone != want {
+		t.Errorf("of batches of one %+v, want %+v", *one.Alone, want)
+	}
+	if together.Alone != nil {
+		t.Error("a row that is not served has figures of single arrivals")
+	}
+}
+
+func TestSpacedNodes(t *testing.T) {
+	nodes := []int32{2, 3, 5, 7, 11, 13, 17}
+	if got := spaced(nodes, 3); !slices.Equal(got, []int32{2, 5, 11}) {
+		t.Errorf("%v", got)
+	}
+	if got := spaced(nodes, 7); !slices.Equal(got, nodes) {
+		t.Errorf("%v", got)
+	}
+}
