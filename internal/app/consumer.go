@@ -15,6 +15,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/internal/build"
+	"rivulet/internal/check"
 	"rivulet/internal/observe"
 	"rivulet/internal/registry"
 	"rivulet/kafka"
@@ -69,6 +70,7 @@ type streamService struct {
 	told     consumer.Observer // of all events
 	framed   *registry.Output  // nil: predictions are not in the registry's form
 	consumer *consumer.Consumer
+	client   *kafka.Client
 }
 
 // serve opens the stream, serves its metrics and health, and runs it until running ends.
@@ -143,7 +145,7 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	if err != nil {
 		return err
 	}
-	s.consumer, s.closers = c, append(s.closers, client.Close)
+	s.consumer, s.client, s.closers = c, client, append(s.closers, client.Close)
 	if cfg.Labels.Topic != "" {
 		s.background.startVital(ctx, cancel, func(ctx context.Context) error {
 			return followLabels(ctx, cfg, forms.OfLabels(), known, log, s.observer)
@@ -154,6 +156,7 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 
 // run consumes until running ends, and then drains.
 func (s *streamService) run(running context.Context) error {
+	s.background.start(running, s.adviseTopic)
 	err := resolveOutput(running, s.framed, retry.Patience{Observer: s.told, Logger: s.log})
 	if err == nil {
 		err = adviseKafka(s.consumer.Run(running), s.cfg.Kafka.Brokers)
@@ -163,6 +166,28 @@ func (s *streamService) run(running context.Context) error {
 	s.background.end()
 	return advised(errors.Join(err, s.background.failed), consumerACL)
 }
+
+// adviseTopic warns once of settings of the topic of arrivals by which records are lost before they are read. It waits
+// until the topic is there.
+func (s *streamService) adviseTopic(ctx context.Context) error {
+	k := check.Kafka{Client: s.client, Arrivals: s.cfg.Kafka.Topics.Arrivals, Wait: s.cfg.Attach.Wait,
+		Timeout: checkTimeout}
+	found, err := k.Losses(ctx)
+	for err != nil {
+		if retry.Sleep(ctx, retry.SystemClock{}, adviseEvery) != nil {
+			return nil
+		}
+		found, err = k.Losses(ctx)
+	}
+	for _, r := range found {
+		s.log.Warn("the topic of arrivals may lose records before they are read", "topic", s.cfg.Kafka.Topics.Arrivals,
+			"reason", r.Found, "do", r.Do)
+	}
+	return nil
+}
+
+// adviseEvery is the pause between two questions for the settings of the topic of arrivals, until they are answered.
+const adviseEvery = 30 * time.Second
 
 // wire is a consumer's input and output: versions, forms, registry.
 type wire struct {

@@ -309,6 +309,33 @@ func TestSettingsOfTopics(t *testing.T) {
 			"--topic dead --add-config max.message.bytes=1048588")
 }
 
+// At its start a consumer asks for the settings of its topic of arrivals that lose records.
+func TestSettingsThatLoseArrivals(t *testing.T) {
+	k := broker(t, devstack.KafkaOptions{Topics: topics})
+	c := of(t, kafka.Options{}, k.Addr())
+	losses := func(want ...string) {
+		t.Helper()
+		found, err := c.Losses(t.Context())
+		expect.OK(t, err)
+		var got []string
+		for _, r := range found {
+			got = append(got, r.String())
+		}
+		expectLines(t, got, want...)
+	}
+	losses()
+	set(t, k, "in", cleanupPolicy, "compact,delete")
+	set(t, k, "in", retentionTime, "60000")
+	losses("ok topic in: of the records of a key only the last one is kept: arrivals and edges that have not been read",
+		"ok topic in: a consumer that stands still for 1m0s loses arrivals -> kafka-configs.sh --alter --topic in")
+	c.Wait = time.Minute
+	losses("FAILED with attach.wait an arrival and its edges have one key: edges are lost -> kafka-configs.sh",
+		"FAILED topic in: records are kept for 1m0s, and an arrival waits for its edges for 1m0s")
+	c.Arrivals = "missing"
+	_, err := c.Losses(t.Context())
+	expect.Error(t, err, "Unknown Topic", "of a topic that does not exist")
+}
+
 func TestSettingsAreJudged(t *testing.T) {
 	usual := map[string]string{cleanupPolicy: "delete", retentionTime: "604800000", maxMessageBytes: "1048588"}
 	k := &Kafka{Arrivals: "in", Labels: "labels", Predictions: "out", DeadLetters: "dead", RecordBytes: 1 << 20,
@@ -320,12 +347,16 @@ func TestSettingsAreJudged(t *testing.T) {
 	}{
 		{"in", retentionTime, "604800000", 1, "ok "},
 		{"in", retentionTime, "-1", 1, "ok "},
-		{"in", retentionTime, "3600000", 1, "ok a consumer that stands still for 1h0m0s loses arrivals: kafka-configs.sh " +
+		{"in", retentionTime, "7100000", 1, "ok a consumer that stands still for 1h58m20s loses arrivals: kafka-configs.sh " +
 			"--alter --topic in --add-config retention.ms=604800000"},
+		{"in", retentionTime, "3600000", 1, "FAILED records are kept for 1h0m0s, and an arrival waits for its edges for " +
+			"1h0m0s (attach.wait): it is lost when the consumer starts again: kafka-configs.sh --alter --topic in " +
+			"--add-config retention.ms=604800000"},
 		{"in", maxMessageBytes, "2000000", 1, "ok it takes records of more than limits.record_bytes (1048576), which " +
 			"become dead letters: raise that, or kafka-configs.sh --alter --topic in --add-config max.message.bytes=1048644"},
-		{"in", cleanupPolicy, "compact", 1, "ok of the records of a key only the last one is kept: arrivals and edges that " +
-			"have not been read are lost: kafka-configs.sh --alter --topic in --add-config cleanup.policy=delete"},
+		{"in", cleanupPolicy, "compact", 1, "FAILED of the records of a key only the last one is kept, and with attach.wait " +
+			"an arrival and its edges have one key: edges are lost: kafka-configs.sh --alter --topic in --add-config " +
+			"cleanup.policy=delete"},
 		{"labels", cleanupPolicy, "compact", 1, "ok "},
 		{"out", retentionTime, "1000", 1, "ok "},
 		{"out", cleanupPolicy, "compact", 1, "ok of the records of a key only the last one is kept; if all are wanted: " +

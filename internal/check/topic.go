@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,15 +32,12 @@ const (
 func (k *Kafka) judge(r Result, name string, replicas int, all map[string]map[string]string) Result {
 	found := all[name]
 	var says, advice []string
-	alter := func(setting string, value any) string {
-		return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s=%v", name, setting, value)
-	}
-	advise := func(why, setting string, value any) { advice = append(advice, why+": "+alter(setting, value)) }
+	advise := func(why, setting string, value any) { advice = append(advice, why+": "+alter(name, setting, value)) }
 	compacted := strings.Contains(found[cleanupPolicy], "compact")
 	if policy := found[cleanupPolicy]; policy != "" {
 		says = append(says, cleanupPolicy+" "+policy)
 	}
-	kept, forEver := retention(found)
+	kept, _ := retention(found)
 	says = append(says, kept...)
 	size, err := strconv.Atoi(found[maxMessageBytes])
 	if known := err == nil; known {
@@ -48,17 +46,15 @@ func (k *Kafka) judge(r Result, name string, replicas int, all map[string]map[st
 	switch name {
 	case k.Labels: // they are read from the topic's end, and the last one of an id counts
 	case k.Arrivals:
-		if compacted {
-			advise("of the records of a key only the last one is kept: arrivals and edges that have not been read are lost",
-				cleanupPolicy, "delete")
-		}
-		if age := milliseconds(found[retentionTime]); !forEver && age < max(shortRetention, 2*k.Wait) {
-			advise(fmt.Sprintf("a consumer that stands still for %v loses arrivals", age), retentionTime,
-				(7 * 24 * time.Hour).Milliseconds())
+		for _, l := range k.losses(found) {
+			if l.sure {
+				r.State = Failed
+			}
+			advise(l.why, l.setting, l.value)
 		}
 		if k.RecordBytes > 0 && size-batchOverhead > k.RecordBytes {
 			advice = append(advice, fmt.Sprintf("it takes records of more than limits.record_bytes (%d), which become dead "+
-				"letters: raise that, or %s", k.RecordBytes, alter(maxMessageBytes, k.RecordBytes+batchOverhead)))
+				"letters: raise that, or %s", k.RecordBytes, alter(name, maxMessageBytes, k.RecordBytes+batchOverhead)))
 		}
 	default:
 		if compacted {
@@ -79,7 +75,7 @@ func (k *Kafka) judge(r Result, name string, replicas int, all map[string]map[st
 		switch {
 		case least > replicas:
 			return Result{Failed, r.What, fmt.Sprintf("nothing can be written: %s is %d, and it has %d replicas", minInsync,
-				least, replicas), alter(minInsync, replicas) + ", or give it more replicas"}
+				least, replicas), alter(name, minInsync, replicas) + ", or give it more replicas"}
 		case least == 1 && replicas > 1:
 			advise("what one broker has acknowledged is lost with it", minInsync, 2)
 		}
@@ -89,6 +85,68 @@ func (k *Kafka) judge(r Result, name string, replicas int, all map[string]map[st
 	}
 	r.Do = strings.Join(advice, "; ")
 	return r
+}
+
+// loss is a way in which the topic of arrivals loses records that nobody has read. It is sure where the consumer's
+// settings make it so however fast the consumer is.
+type loss struct {
+	why, setting string
+	value        any // that mends it
+	sure         bool
+}
+
+// losses judges the settings of the topic of arrivals.
+func (k *Kafka) losses(found map[string]string) (all []loss) {
+	if strings.Contains(found[cleanupPolicy], "compact") {
+		l := loss{"of the records of a key only the last one is kept: arrivals and edges that have not been read are lost",
+			cleanupPolicy, "delete", k.Wait > 0}
+		if l.sure {
+			l.why = "of the records of a key only the last one is kept, and with attach.wait an arrival and its edges have one " +
+				"key: edges are lost"
+		}
+		all = append(all, l)
+	}
+	_, forEver := retention(found)
+	switch age := milliseconds(found[retentionTime]); {
+	case forEver:
+	case age <= k.Wait:
+		all = append(all, loss{fmt.Sprintf("records are kept for %v, and an arrival waits for its edges for %v "+
+			"(attach.wait): it is lost when the consumer starts again", age, k.Wait), retentionTime,
+			(7 * 24 * time.Hour).Milliseconds(), true})
+	case age < max(shortRetention, 2*k.Wait):
+		all = append(all, loss{fmt.Sprintf("a consumer that stands still for %v loses arrivals", age), retentionTime,
+			(7 * 24 * time.Hour).Milliseconds(), false})
+	}
+	return all
+}
+
+// Losses asks once for the settings of the topic of arrivals, and returns what is wrong with them and what to do. It
+// returns an error where the topic does not exist, or no broker answers; nothing where this client may not read them.
+func (k *Kafka) Losses(ctx context.Context) (advice []Result, err error) {
+	var cluster *kafka.Cluster
+	var settings map[string]map[string]string
+	err = k.asked(ctx, func(ctx context.Context) (err error) {
+		if cluster, err = k.Client.Describe(ctx, k.Arrivals); err == nil {
+			err = cluster.Topics[k.Arrivals].Err
+		}
+		if err == nil {
+			settings, err = k.Client.TopicSettings(ctx, []string{k.Arrivals}, settingNames)
+		}
+		return err
+	})
+	for _, l := range k.losses(settings[k.Arrivals]) {
+		state := OK
+		if l.sure {
+			state = Failed
+		}
+		advice = append(advice, Result{state, "kafka topic " + k.Arrivals, l.why, alter(k.Arrivals, l.setting, l.value)})
+	}
+	return advice, err
+}
+
+// alter is the command that changes a setting of a topic.
+func alter(topic, setting string, value any) string {
+	return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s=%v", topic, setting, value)
 }
 
 // retention says how long a topic keeps records, and whether that is for ever by their age.
