@@ -13,7 +13,7 @@ type EdgeCounts struct {
 	Ignored    int // the artifact's edges have no weights: read as 1
 	Missing    int // the arrival gives none, and the artifact's edges have weights: read as 1
 	Directions int // the artifact's edges have none: the edge was read as one without
-	Above      int // above all weights of T: by the tables of its last bin
+	Above      int // above all weights of T: as the heaviest of them, but of a mean, which takes weights as they are
 	Types      int // the artifact's edges have none: the edge was read as one without
 	Unknown    int // no type of the artifact's edges, or no type at all where these have some: an unknown neighbour
 }

@@ -19,10 +19,14 @@ type Bins struct {
 	// Arriving are the directions that arrivals' edges have, as bits ([Outgoing]); edges of the other direction are not
 	// read. 0: both.
 	Arriving uint8 `json:"arriving,omitempty"`
-	// Upper are the largest weights of the bins, ascending. A weight above the last is served by the last bin.
+	// Upper are the largest weights of the bins, ascending. An edge above the last, the heaviest of the graph, is read
+	// as one of that weight.
 	Upper []float32 `json:"upper"`
 	// Edges are the weights for which the tables are made: the weight-weighted mean of each bin.
 	Edges []float32 `json:"edges"`
+	// AsTheyAre has an edge above the last of Upper count by its own weight. It belongs to the model that reads the
+	// tables, and is not stored with them: architecture.Architecture.Bins sets it.
+	AsTheyAre bool `json:"-"`
 }
 
 // NewBins returns at most n bins of about equal shares of all weight on the edges of a graph; nil where all weigh 1, or
@@ -134,6 +138,16 @@ func (b *Bins) Beyond(w float32) bool {
 	return b != nil && !b.ByRelation() && w > b.Upper[len(b.Upper)-1]
 }
 
+// Counted returns the weight by which an edge counts. A table of node j is made for edges of the graph: its share
+// (D_j + w)^-½ stays as it is where w is larger, so that the message w·(D_j + w)^-½ would grow without a bound as √w,
+// where that of a node that is joined to the graph goes to a limit.
+func (b *Bins) Counted(w float32) float32 {
+	if b.Beyond(w) && !b.AsTheyAre {
+		return b.Upper[len(b.Upper)-1]
+	}
+	return w
+}
+
 // Weights are the weights for which tables are made; none of nil.
 func (b *Bins) Weights() []float32 {
 	if b == nil {
@@ -152,8 +166,9 @@ func (b *Bins) Shares(edges *CSR) []float32 {
 			total++
 			continue
 		}
-		sums[b.Of(w)] += float64(w)
-		total += float64(w)
+		counted := float64(b.Counted(w))
+		sums[b.Of(w)] += counted
+		total += counted
 	}
 	out := make([]float32, b.Len())
 	for k, sum := range sums {
@@ -162,15 +177,17 @@ func (b *Bins) Shares(edges *CSR) []float32 {
 	return out
 }
 
-// Spread puts edges to m nodes into the columns of their bins, n×(bins·m). Edges with relations are there already.
+// Spread puts edges to m nodes into the columns of their bins, n×(bins·m), each with the weight by which it counts.
+// Edges with relations are there already.
 func (b *Bins) Spread(edges *CSR) *CSR {
 	if b == nil || b.ByRelation() {
 		return edges
 	}
 	out := *edges
-	out.Cols, out.ColIdx = b.Len()*edges.Cols, slices.Clone(edges.ColIdx)
+	out.Cols, out.ColIdx, out.Val = b.Len()*edges.Cols, slices.Clone(edges.ColIdx), slices.Clone(edges.Val)
 	for p, w := range edges.Val {
 		out.ColIdx[p] += int32(b.Of(w) * edges.Cols)
+		out.Val[p] = b.Counted(w)
 	}
 	return &out
 }

@@ -178,7 +178,7 @@ func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) 
 // keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error about
 // an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (v *Version, warnings []string, err error) {
-	v = &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map, bins: b.Bins}
+	v = &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map}
 	if b.Schema != nil {
 		v.names = b.Schema.Names()
 	}
@@ -276,7 +276,7 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 	if err != nil {
 		return err
 	}
-	v.predictor.Expert = b.Expert(made.Name)
+	v.predictor.Expert, v.bins = b.Expert(made.Name), model.Architecture.Bins(b.Bins)
 	if v.attachment == artifact.AttachJoint {
 		if err := v.Task().Require("attachment joint"); b.Candidates != nil { // their vectors are in the tables
 			return OptionAttachment.because(err)

@@ -42,7 +42,7 @@ func (t *task) frozen(c condensation, m infer.Model) (*deploy.Deployment, error)
 	p := deploy.Frozen(m, tables, t.pre, func(kind string, alpha float32) (*infer.Tables, error) {
 		return c.propagation(kind, m, alpha)
 	})
-	p.Through, p.Bins, p.Kept = c.parts().M, t.bins, int64(condense.CachedBytes(tables))
+	p.Through, p.Bins, p.Kept = c.parts().M, m.Architecture.Bins(t.bins), int64(condense.CachedBytes(tables))
 	if p.Through != nil {
 		p.Kept = int64(condense.MappingBytes(p.Through))
 	}

@@ -1,6 +1,10 @@
 package architecture
 
-import "math"
+import (
+	"math"
+
+	"rivulet/graph"
+)
 
 // Operator scales the messages of a hop in a graph with weights B: from messages z node i receives
 //
@@ -35,6 +39,17 @@ var symmetric = &Operator{Name: "cheby", Scales: func(degree float64) (in, out f
 	inv := 1 / math.Sqrt(degree)
 	return inv, inv
 }}
+
+// Bins returns the bins of a graph's edges as the architecture's models read them. The mean over the neighbours is
+// bounded whatever an edge weighs, and takes weights as they are.
+func (a *Architecture) Bins(bins *graph.Bins) *graph.Bins {
+	if bins == nil || a.Operator != mean {
+		return bins
+	}
+	out := *bins
+	out.AsTheyAre = true
+	return &out
+}
 
 // At are the scales of a degree in single precision.
 func (o *Operator) At(degree float64) (in, out float32) {

@@ -88,6 +88,15 @@ func (b *Batch) Count() {
 	}
 }
 
+// InBins returns a batch on T with each edge in the columns of its bin, as frozen tables of T are read.
+func (b *Batch) InBins(bins *graph.Bins) *Batch {
+	out := *b
+	if out.R = bins.Spread(b.R); b.Weights != nil && !bins.ByRelation() {
+		out.Weights = out.R.RowSums()
+	}
+	return &out
+}
+
 // InvSqrtDegrees returns (extra + deg_i)^-½: q_i = D_i^-½ for extra = 1; extra = 2 counts one neighbour more.
 func (b *Batch) InvSqrtDegrees(extra float64) []float32 {
 	q := b.Floats(b.Len())

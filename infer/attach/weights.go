@@ -17,7 +17,8 @@ type weighedRows struct {
 
 // Weigh returns the rows of neighbours times the weights of the edges to them, for [Attacher.Attach] and explanations.
 // Without weights (nil) each edge weighs 1. With bins a row has bins·synthetic columns, and an edge fills those of its
-// bin; without bins, for a graph that the batch is joined to, synthetic columns. They are valid until the next call.
+// bin with the weight by which it counts ([graph.Bins.Counted]); without bins, for a graph that the batch is joined to,
+// a row has synthetic columns. They are valid until the next call.
 func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bins, synthetic int) [][]Row {
 	s := &a.weighed
 	s.begin(neighbours)
@@ -27,7 +28,7 @@ func (a *Attacher) Weigh(neighbours [][]Row, weights [][]float32, bins *graph.Bi
 			from := len(s.cols)
 			row.Weight = 1
 			if weights != nil && weights[i] != nil {
-				row.Weight = weights[i][k]
+				row.Weight = bins.Counted(weights[i][k])
 			}
 			shift := int32(bins.Of(row.Weight) * synthetic)
 			for p, c := range row.Cols {

@@ -29,6 +29,12 @@ func OnT(a, among, x Matrix) Arrivals {
 	return Arrivals{R: a, Among: among, X: x, Degree: deg}
 }
 
+// Counted returns edges each of which counts as at most the heaviest of T: as frozen tables of models with D^-½ read
+// them. It is for OnT and OnS.
+func Counted(a Matrix, heaviest float64) Matrix {
+	return At(len(a), a.Cols(), func(i, j int) float64 { return min(a[i][j], heaviest) })
+}
+
 // OnS attaches arrivals to S through M (N×N'): r = aM; degrees still count true edges.
 func OnS(a, mapping, among, x Matrix) Arrivals {
 	batch := OnT(a, among, x)

@@ -35,9 +35,7 @@ func NewSupport(b *attach.Batch, pre *preprocess.Parameters, bins *graph.Bins) S
 	if bins == nil {
 		return Support{Batch: b, Pre: pre}
 	}
-	in, shares := *b, bins.Shares(b.R)
-	in.R = bins.Spread(b.R)
-	return Support{Batch: &in, Pre: pre, Bins: shares}
+	return Support{Batch: b.InBins(bins), Pre: pre, Bins: bins.Shares(b.R)}
 }
 
 // degree is deg_i, edges in ã included.

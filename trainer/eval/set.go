@@ -64,9 +64,7 @@ func (s *Set) InBins(bins *graph.Bins) *Set {
 	}
 	out := s.Empty()
 	for _, b := range s.Batches {
-		in := *b
-		in.R = bins.Spread(b.R)
-		out.Batches = append(out.Batches, &in)
+		out.Batches = append(out.Batches, b.InBins(bins))
 	}
 	return out
 }

@@ -84,7 +84,7 @@ func (g *Ground) Behind(m *graph.CSR) Validator {
 		if err != nil {
 			return 0, err
 		}
-		return Accuracy(eval.Plain(of.Frozen(onS, g.Pre)), g.Judges.On(m, g.Bins)), nil
+		return Accuracy(eval.Plain(of.Frozen(onS, g.Pre)), g.Judges.On(m, of.Architecture.Bins(g.Bins))), nil
 	}
 }
 

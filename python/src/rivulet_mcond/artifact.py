@@ -119,6 +119,10 @@ class Bins:
             return len(self.upper)
         return max(1, len(self.types)) * (2 if self.directed else 1)
 
+    def counted(self, weight: float) -> float:
+        """Return the weight by which an edge counts: at most the heaviest of the original graph."""
+        return weight if self.upper is None else min(weight, float(self.upper[-1]))
+
     def relations(self, edge: Edge) -> list[int]:
         """Return the tables that an edge reads by its types and directions."""
         out = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -290,6 +290,8 @@ class Predictor:
         counts = np.array([len(of) for of in known], np.int64)
         degrees = counts.astype(np.float64)
         if bins is not None and bins.upper is not None:
+            if self.model != "sage":  # a mean takes weights as they are
+                known = [[replace(e, weight=bins.counted(e.weight)) for e in of] for of in known]
             degrees = np.array([sum(edge.weight for edge in of) for of in known], np.float64)
         readings = [_readings(bins, mapping.row_of, of) for of in known]
         batch = _frozen.Attached(
