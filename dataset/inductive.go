@@ -21,13 +21,13 @@ type Original struct {
 	Targets *graph.Dense // N×outputs, of a task of numbers; nil otherwise
 }
 
-// Original cuts T out of the data set. It shares the ids' text with it, and the features if the nodes of T come first
-// ([Dataset.OriginalFirst]).
+// Original cuts T out of the data set. It shares the ids' text with it, and where the nodes of T come first
+// ([Dataset.OriginalFirst]) the ids and the features.
 func (d *Dataset) Original() *Original {
 	o := &Original{Nodes: slices.Concat(d.Train, d.Unlabelled)}
 	slices.Sort(o.Nodes)
 	o.Index = graph.Places(o.Nodes, d.Nodes())
-	o.IDs, o.Labels = graph.Pick(d.IDs, o.Nodes), graph.Pick(d.Labels, o.Nodes)
+	o.Labels = graph.Pick(d.Labels, o.Nodes)
 	for _, i := range d.Unlabelled {
 		o.Labels[o.Index[i]] = -1
 	}
@@ -36,9 +36,13 @@ func (d *Dataset) Original() *Original {
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
 	o.Relations = d.cutRelations(o.Nodes, o.Index)
+	first := leading(o.Nodes)
+	if o.IDs = d.IDs[:len(o.Nodes):len(o.Nodes)]; !first {
+		o.IDs = graph.Pick(d.IDs, o.Nodes)
+	}
 	switch {
 	case d.Columns != nil: // X is made by a schema
-	case leading(o.Nodes):
+	case first:
 		o.X = d.X.Head(len(o.Nodes))
 	default:
 		o.X = d.X.Take(o.Nodes)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/james-bowman/sparse"
 	"gonum.org/v1/gonum/mat"
 
 	"rivulet/graph"
@@ -57,28 +56,19 @@ func (f *Fitter) factorize(normal *mat.SymDense) error {
 	return nil
 }
 
-// normalEquations is MᵀwM, N'×N'. Most pairs of columns have no row in common, so it is assembled as a sparse
-// product.
+// normalEquations is MᵀwM, N'×N', added up row by row of M, which have few entries.
 func normalEquations(m *graph.CSR, w []float32) *mat.SymDense {
-	vals, weighted := make([]float64, m.NNZ()), make([]float64, m.NNZ())
-	cols := make([]int, m.NNZ())
+	normal := mat.NewSymDense(m.Cols, nil)
+	upper := normal.RawSymmetric()
 	for j := range m.Rows {
-		for p := m.RowPtr[j]; p < m.RowPtr[j+1]; p++ {
-			cols[p] = int(m.ColIdx[p])
-			vals[p] = float64(m.Val[p])
-			weighted[p] = float64(w[j]) * vals[p]
+		cols, vals := m.Row(j)
+		for p, i := range cols {
+			row := upper.Data[int(i)*upper.Stride:]
+			for q := p; q < len(cols); q++ {
+				row[cols[q]] += float64(vals[p]) * (float64(w[j]) * float64(vals[q]))
+			}
 		}
 	}
-	plain := sparse.NewCSR(m.Rows, m.Cols, m.RowPtr, cols, vals)
-	scaled := sparse.NewCSR(m.Rows, m.Cols, m.RowPtr, cols, weighted)
-	var product sparse.CSR
-	product.Mul(plain.T().(*sparse.CSC).ToCSR(), scaled)
-	normal := mat.NewSymDense(m.Cols, nil)
-	product.DoNonZero(func(i, k int, v float64) {
-		if i <= k {
-			normal.SetSym(i, k, v)
-		}
-	})
 	return normal
 }
 
