@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +30,8 @@ var checks = map[string]check{
 	"issuer":     optional(checkIssuer),
 	"prefix":     func(v any) error { return checkPrefix(v.(string)) },
 	"start":      func(v any) error { return checkStart(v.(string)) },
+	"parameters": func(v any) error { return checkParameters(v.(Map)) },
+	"extensions": func(v any) error { return checkExtensions(v.(Map)) },
 	"registries": func(v any) error { return checkRegistries(v.([]string)) },
 	"pointer":    optional(checkPointer),
 	"redis":      func(v any) error { return v.(RedisURL).check() },
@@ -126,6 +130,37 @@ func checkStart(text string) error {
 	}
 	if _, err := time.Parse(time.RFC3339, text); err != nil {
 		return errors.New("want earliest, latest or a time as in RFC 3339, such as 2026-11-21T09:30:00Z")
+	}
+	return nil
+}
+
+// checkParameters refuses parameters of a token request that other settings give.
+func checkParameters(m Map) error {
+	settings := map[string]string{"grant_type": "", "client_id": "client_id", "client_secret": "client_secret_file",
+		"scope": "scopes"}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		switch setting, known := settings[name]; {
+		case known && setting == "":
+			return fmt.Errorf("%s: it is always client_credentials", name)
+		case known:
+			return fmt.Errorf("%s: set kafka.sasl.oauth.%s", name, setting)
+		}
+	}
+	return nil
+}
+
+// checkExtensions checks the rules of RFC 7628 for names and values.
+func checkExtensions(m Map) error {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		letters := !strings.ContainsFunc(name, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') })
+		switch {
+		case name == "auth":
+			return errors.New("auth: it is the token's own")
+		case !letters || name == "":
+			return fmt.Errorf("%q: a name has letters only", name)
+		case m[name] == "" || strings.ContainsFunc(m[name], func(r rune) bool { return r < ' ' || r > '~' }):
+			return fmt.Errorf("%s is %q: want printable ASCII characters", name, m[name])
+		}
 	}
 	return nil
 }

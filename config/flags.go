@@ -23,7 +23,7 @@ func Flags[T any](fs *pflag.FlagSet) {
 		if f.kind.name == "secret" || f.key == programVersion {
 			continue // other users can read command lines, or it is taken
 		}
-		flag := fs.VarPF(&text{f.def, f.placeholder()}, f.key, "", f.help())
+		flag := fs.VarPF(&text{value: f.def, placeholder: f.placeholder(), adds: f.kind.name == "map"}, f.key, "", f.help())
 		if f.kind.name == "bool" {
 			flag.NoOptDefVal = "true"
 		}
@@ -65,7 +65,7 @@ func (f *field) help() string {
 // zeroWord returns the written form of the zero value.
 func (f *field) zeroWord() string {
 	switch f.kind.name {
-	case "string", "url", "secret", "list":
+	case "string", "url", "secret", "list", "map":
 		return "empty"
 	case "duration":
 		return "0s"
@@ -73,9 +73,20 @@ func (f *field) zeroWord() string {
 	return "0"
 }
 
-// text is a flag's value before it is parsed.
-type text struct{ value, placeholder string }
+// text is a flag's value before it is parsed. The last one counts; one that adds is a list of all.
+type text struct {
+	value, placeholder string
+	adds, set          bool
+}
 
-func (t *text) String() string     { return t.value }
-func (t *text) Set(v string) error { t.value = v; return nil }
-func (t *text) Type() string       { return t.placeholder }
+func (t *text) String() string { return t.value }
+func (t *text) Type() string   { return t.placeholder }
+
+// Set takes the next value of the flag.
+func (t *text) Set(v string) error {
+	if t.adds && t.set && t.value != "" && v != "" {
+		v = t.value + "," + v
+	}
+	t.value, t.set = v, true
+	return nil
+}

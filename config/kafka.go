@@ -40,6 +40,8 @@ type OAuth struct {
 	ClientSecret     Secret   `key:"client_secret" default:"" usage:"secret of this client at the issuer" zero:"read from client_secret_file"`
 	ClientSecretFile string   `key:"client_secret_file" default:"" usage:"file with the secret, read again for each token; a line break at its end is left out" zero:"client_secret is used"`
 	Scopes           []string `key:"scopes" default:"" usage:"scopes to ask for" zero:"the issuer's default"`
+	Parameters       Map      `key:"parameters" default:"" check:"parameters" usage:"further parameters of the request for a token, such as audience or resource: a section of names and values, or audience=kafka,resource=… on the command line and in the environment" zero:"none"`
+	Extensions       Map      `key:"extensions" default:"" check:"extensions" usage:"SASL extensions that go to the brokers with the token, such as logicalCluster and identityPoolId of Confluent Cloud; in the form of parameters" zero:"none"`
 	CAFile           string   `key:"ca_file" default:"" usage:"PEM file of the certificate authorities that may have signed the issuer's certificate; read again for each connection" zero:"the system's"`
 }
 
@@ -138,7 +140,8 @@ func (s KafkaSASL) problems() problems {
 	tokens := []Problem{{Key: "oauth.token_url", Value: o.TokenURL}, {Key: "oauth.client_id", Value: o.ClientID},
 		{Key: "oauth.client_secret", Value: o.ClientSecret.String()},
 		{Key: "oauth.client_secret_file", Value: o.ClientSecretFile},
-		{Key: "oauth.scopes", Value: strings.Join(o.Scopes, ",")}, {Key: "oauth.ca_file", Value: o.CAFile}}
+		{Key: "oauth.scopes", Value: strings.Join(o.Scopes, ",")}, {Key: "oauth.parameters", Value: o.Parameters.String()},
+		{Key: "oauth.extensions", Value: o.Extensions.String()}, {Key: "oauth.ca_file", Value: o.CAFile}}
 	because := "has no effect, because kafka.sasl.mechanism is " + s.Mechanism
 	switch s.Mechanism {
 	case SASLNone, SASLAmazon:

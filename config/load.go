@@ -117,7 +117,7 @@ func (l *loader) problem(key, value, origin, reason string) {
 }
 
 func (l *loader) file(path string) error {
-	values, lines, err := readFile(path)
+	values, lines, err := readFile(path, l.isMap)
 	if err != nil {
 		return fmt.Errorf("reading configuration file %s: %w", path, err)
 	}
@@ -139,6 +139,16 @@ func (l *loader) file(path string) error {
 	return nil
 }
 
+// isMap reports whether a key is a setting of this or another program that has names and values.
+func (l *loader) isMap(key string) bool {
+	for _, s := range []*schema{l.schema, l.family} {
+		if f := s.byKey[key]; f != nil && f.kind.name == "map" {
+			return true
+		}
+	}
+	return false
+}
+
 // wholeNumber returns a number without a fraction as an int, and another value as it is. Helm writes 1000000 as 1e+06.
 func wholeNumber(value any) any {
 	if x, is := value.(float64); is && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
@@ -148,7 +158,8 @@ func wholeNumber(value any) any {
 }
 
 // readFile returns a file's values by key, such as kafka.brokers, and the line of each key, also of sections.
-func readFile(path string) (map[string]any, map[string]int, error) {
+// A setting that isMap is one value.
+func readFile(path string, isMap func(key string) bool) (map[string]any, map[string]int, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
@@ -165,7 +176,7 @@ func readFile(path string) (map[string]any, map[string]int, error) {
 	if err := document.Decode(&tree); err != nil {
 		return nil, nil, err
 	}
-	flatten(values, "", tree)
+	flatten(values, "", tree, isMap)
 	for _, n := range document.Content {
 		findLines(lines, "", n)
 	}
@@ -174,7 +185,11 @@ func readFile(path string) (map[string]any, map[string]int, error) {
 
 // flatten puts each value of a tree under its keys, joined with dots. A section without entries stays as a value, so
 // that a misspelt one is noticed.
-func flatten(into map[string]any, key string, value any) {
+func flatten(into map[string]any, key string, value any, isMap func(key string) bool) {
+	if isMap(key) {
+		into[key] = value
+		return
+	}
 	prefix := key
 	if prefix != "" {
 		prefix += "."
@@ -182,14 +197,14 @@ func flatten(into map[string]any, key string, value any) {
 	switch entries := value.(type) {
 	case map[string]any:
 		for name, v := range entries {
-			flatten(into, prefix+name, v)
+			flatten(into, prefix+name, v, isMap)
 		}
 		if len(entries) > 0 {
 			return
 		}
 	case map[any]any: // keys such as 1 and true
 		for name, v := range entries {
-			flatten(into, prefix+fmt.Sprint(name), v)
+			flatten(into, prefix+fmt.Sprint(name), v, isMap)
 		}
 		return
 	}
@@ -320,6 +335,10 @@ func (f *field) parse(raw any) (any, error) {
 		if f.kind.name == "list" {
 			return listOf(v)
 		}
+	case map[string]any:
+		if f.kind.name == "map" {
+			return mapOf(v)
+		}
 	case time.Time: // YAML takes 2026-11-21T09:30:00Z for one
 		if f.kind.isText() {
 			return nil, errors.New("want a text; put it in quotes")
@@ -328,9 +347,12 @@ func (f *field) parse(raw any) (any, error) {
 		switch {
 		case f.kind.isText():
 			return nil, errors.New("want a text; put it in quotes")
-		case f.kind.name != "list":
+		case f.kind.name != "list" && f.kind.name != "map":
 			return f.kind.parse(fmt.Sprint(v))
 		}
+	}
+	if f.kind.name == "map" {
+		return nil, errors.New("want a section of names and values")
 	}
 	return nil, fmt.Errorf("want a %s", f.kind.name)
 }

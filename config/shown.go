@@ -52,6 +52,8 @@ func (f *field) shown(value any) string {
 	switch v := value.(type) {
 	case []string:
 		return strings.Join(v, ",")
+	case Map:
+		return v.String()
 	case Secret:
 		if v == "" {
 			return ""

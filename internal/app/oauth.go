@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,8 @@ type tokenLogin struct {
 	account // of the client at the issuer
 	url     string
 	scopes  []string
+	more    url.Values // further parameters of the request
+	extends map[string]string
 	client  *http.Client
 
 	mu       sync.Mutex
@@ -45,12 +48,18 @@ func newTokens(o config.OAuth) (kafka.Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes,
+	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes, more: url.Values{}, extends: o.Extensions,
 		client:  &http.Client{Transport: tlsclient.Transport(secure), Timeout: tokenTimeout},
 		account: account{"kafka.sasl.oauth.client_secret_file", o.ClientID, o.ClientSecret, o.ClientSecretFile}}
+	for name, value := range o.Parameters {
+		l.more.Set(name, value)
+	}
 	_, _, err = l.account.Credentials()
 	return l, err
 }
+
+// Extensions returns the SASL extensions of the settings.
+func (l *tokenLogin) Extensions() map[string]string { return l.extends }
 
 // Mechanism is the mechanism's name on the wire.
 func (*tokenLogin) Mechanism() string { return kafka.OAuthBearer }
@@ -69,7 +78,8 @@ func (l *tokenLogin) Credentials(ctx context.Context) (_, token string, err erro
 	if err != nil {
 		return "", "", err
 	}
-	from := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: l.url, Scopes: l.scopes}
+	from := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: l.url, Scopes: l.scopes,
+		EndpointParams: l.more}
 	got, err := from.Token(context.WithValue(ctx, oauth2.HTTPClient, l.client))
 	var refused *oauth2.RetrieveError
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,6 +30,7 @@ type issuer struct {
 	word   string // the secret that it takes
 	status int    // of all answers, where not 0
 	token  string // in place of one that Kafka takes
+	form   url.Values
 }
 
 func startIssuer(t *testing.T) *issuer {
@@ -53,6 +55,7 @@ func startIssuer(t *testing.T) *issuer {
 			if i.lives > 0 {
 				lives = fmt.Sprintf(`,"expires_in":%d`, i.lives)
 			}
+			i.form = r.PostForm
 			fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer"%s}`, cmp.Or(i.token, token), lives)
 		}
 	}))
@@ -103,6 +106,25 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	}
 	s.OAuth.CAFile = s.OAuth.ClientSecretFile
 	expect.Error(t, expect.ErrorOf(newLogin(s)), "kafka.sasl.oauth.ca_file", "no certificates")
+}
+
+// The issuer gets the parameters of the settings beside its own, and brokers get the extensions.
+func TestParametersAndExtensions(t *testing.T) {
+	i := startIssuer(t)
+	s := i.settings(t)
+	s.OAuth.Parameters = config.Map{"audience": "kafka & more", "resource": "urn:a"}
+	s.OAuth.Extensions = config.Map{"logicalCluster": "lkc-1", "identityPoolId": "pool-1"}
+	l, err := newLogin(s)
+	expect.OK(t, err)
+	_, message, err := kafkawire.Mechanism(l).Start(t.Context())
+	expect.OK(t, err)
+	if i.form.Get("audience") != "kafka & more" || i.form.Get("resource") != "urn:a" || i.form.Get("scope") != "a b" {
+		t.Errorf("the issuer was asked with %v", i.form)
+	}
+	_, token, err := l.Credentials(t.Context())
+	expect.OK(t, err)
+	expect.Same(t, "n,,\x01auth=Bearer "+token+"\x01identityPoolId=pool-1\x01logicalCluster=lkc-1\x01\x01", string(message),
+		"to the broker")
 }
 
 // Without expires_in a token serves until the time of its claim exp; one without the claim serves until it is refused.

@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
@@ -35,6 +37,8 @@ type TokenLogin interface {
 	Accepted(token string)
 	// Refused says that a broker did not take a token. It reports whether the next connection may have a better one.
 	Refused(token string) bool
+	// Extensions go to the broker with each token, by their names (RFC 7628, KIP-342).
+	Extensions() map[string]string
 }
 
 // Mechanism returns a login as kafka-go asks for it.
@@ -58,7 +62,14 @@ func (e exchange) Start(ctx context.Context) (sasl.StateMachine, []byte, error) 
 		return plain.Mechanism{Username: username, Password: password}.Start(ctx)
 	case OAuthBearer:
 		tokens, _ := e.login.(TokenLogin)
-		return &bearer{tokens, password}, []byte("n,,\x01auth=Bearer " + password + "\x01\x01"), nil
+		message := "n,,\x01auth=Bearer " + password + "\x01"
+		if tokens != nil {
+			extensions := tokens.Extensions()
+			for _, name := range slices.Sorted(maps.Keys(extensions)) {
+				message += name + "=" + extensions[name] + "\x01"
+			}
+		}
+		return &bearer{tokens, password}, []byte(message + "\x01"), nil
 	case ScramSHA256:
 		algorithm = scram.SHA256
 	case ScramSHA512:
