@@ -8,3 +8,5 @@ import (
 
 // Each help has an example that a user can run as it is printed.
 func TestHelpsHaveExamples(t *testing.T) { clitest.Examples(t, root) }
+
+func TestCommandsOfPagesCanBeRun(t *testing.T) { clitest.Pages(t, root, "../..") }

@@ -21,7 +21,7 @@ func serveCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +
 			"  rivulet serve --artifact out/small &\n" +
-			"  rivulet replay --preset small --out - | head -1 | curl --data-binary @- http://localhost:8080/predict",
+			"  rivulet replay --preset small --out - | head -1 | curl --json @- http://localhost:8080/predict",
 	}
 	config.Flags[config.Serve](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

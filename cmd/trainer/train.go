@@ -186,7 +186,11 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 
 // servedLine says what consumers serve, what is added to the model, and by how many nodes it was chosen.
 func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
-	line := fmt.Sprintf("served: model %s, setting O->S, attachment %s, calibration %s", model.Name, model.Attachment,
+	setting := eval.OtoS
+	if model.Own.Answers() {
+		setting += " own" // as the table names the row
+	}
+	line := fmt.Sprintf("served: model %s, setting %s, attachment %s, calibration %s", model.Name, setting, model.Attachment,
 		model.Calibration.Kind)
 	switch tau := model.Calibration.Temperature; m.Task {
 	case target.Classes:

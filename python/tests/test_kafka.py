@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
@@ -77,8 +78,22 @@ def test_what_is_sent_is_predicted(stack: tuple[str, Set]) -> None:
     there = frame.set_index("id").loc[here.index]
     assert np.abs(here["probability"] - there["probability"]).max() < 1e-5
     assert (here["known_neighbours"] == there["known_neighbours"]).all()
+    began = datetime.now(timezone.utc)
+    mine = [Arrival(a.id, a.features, []) for a in arrivals[:7]]
+    assert kafka.read_predictions(broker, since=began).empty
+    kafka.send(mine, broker)
+    latest = kafka.read_predictions(broker, ids=[a.id for a in mine], since=began, timeout=120)
+    assert latest["id"].tolist() == [a.id for a in mine] and (latest["known_neighbours"] == 0).all()
+    latest = kafka.read_predictions(broker, ids=[arrivals[50].id, mine[0].id, mine[0].id], timeout=60)
+    assert latest["known_neighbours"].tolist() == [here.loc[arrivals[50].id, "known_neighbours"], 0]
+    with pytest.raises(TimeoutError, match="1 of 2 ids have no prediction in predictions in time, such as 'no'"):
+        kafka.read_predictions(broker, ids=["no", mine[0].id], timeout=1)
+    with pytest.raises(ValueError, match="without a zone"):
+        kafka.read_predictions(broker, since=datetime.now())
+    with pytest.raises(ValueError, match="want one of them"):
+        kafka.read_predictions(broker, ids=["a"], count=1)
     again = kafka.read_predictions(broker, timeout=60)
-    assert len(again) == len(arrivals)
+    assert len(again) == len(arrivals) + len(mine)
     assert set(again["source_topic"]) == {"arrivals"}
     for said, _ in zip(kafka.follow_predictions(broker, group="feed"), range(3), strict=False):
         assert said["artifact"] == frame["artifact"][0]

@@ -6,13 +6,23 @@ import json
 import logging
 import time as clock
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 
-from .arrivals import Arrival
+from ._columns import identity
+from .arrivals import Arrival, NodeId
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,6 +117,8 @@ def read_predictions(
     brokers: str,
     topic: str = "predictions",
     *,
+    ids: Iterable[NodeId] | None = None,
+    since: datetime | None = None,
     committed: bool = True,
     count: int | None = None,
     timeout: float = 30,
@@ -114,50 +126,97 @@ def read_predictions(
 ) -> pd.DataFrame:
     """Return the predictions of a topic as a table (`frames.predictions_frame`). Needs pandas.
 
-    It reads from the beginning to where the topic ends now, or, with a count, waits for that many. Predictions
-    of aborted transactions are left out, unless committed is False, and so are records that are no predictions
-    in JSON (`prediction_of`). No offsets are committed: a second call reads the same again. Raises TimeoutError
-    if it takes longer than so many seconds.
+    It reads from the beginning, or from the first record that was written at since or later, to where the topic
+    ends now. With a count it waits for that many. With ids it waits until each of them has a prediction, and
+    returns the latest one of each, in their order: give since, a time with a zone before you sent the arrivals,
+    unless no id has been sent before.
+
+    Predictions of aborted transactions are left out, unless committed is False, and so are records that are no
+    predictions in JSON (`prediction_of`). No offsets are committed: a second call reads the same again. Raises
+    TimeoutError if it takes longer than so many seconds.
     """
     from .frames import predictions_frame
 
+    if ids is not None and count is not None:
+        raise ValueError("ids and count are given, want one of them")
+    if since is not None and since.utcoffset() is None:
+        raise ValueError(f"since is {since}, without a zone: datetime.now(timezone.utc) has one")
+    wanted = None if ids is None else list(dict.fromkeys(identity(id) for id in ids))
     settings = {**(config or {}), "enable.auto.commit": False}
     consumer = _consumer(brokers, f"rivulet-mcond-{uuid.uuid4()}", committed, settings)
     try:
-        return predictions_frame(_to_the_end(consumer, topic, count, clock.monotonic() + timeout))
+        reading = _Reading(consumer, topic, since, clock.monotonic() + timeout)
+        return predictions_frame(reading.read(count) if wanted is None else reading.of(wanted))
     finally:
         consumer.close()
 
 
-def _to_the_end(consumer: Consumer, topic: str, count: int | None, deadline: float) -> list[bytes]:
-    metadata = consumer.list_topics(topic, timeout=max(0.1, deadline - clock.monotonic())).topics[topic]
-    if metadata.error is not None:
-        raise KafkaException(metadata.error)
-    partitions = [TopicPartition(topic, p, OFFSET_BEGINNING) for p in metadata.partitions]
-    open_ends = set()
-    for p in partitions:
-        low, high = consumer.get_watermark_offsets(p, timeout=10)
-        if high > low:
-            open_ends.add(p.partition)
-    consumer.assign(partitions)
-    values: list[bytes] = []
-    while len(values) < count if count is not None else open_ends:
-        if clock.monotonic() > deadline:
+class _Reading:
+    """One reading of a topic, until a deadline."""
+
+    def __init__(self, consumer: Consumer, topic: str, since: datetime | None, deadline: float) -> None:
+        """Find where it begins."""
+        self._consumer, self._topic, self._deadline = consumer, topic, deadline
+        metadata = consumer.list_topics(topic, timeout=self._left()).topics[topic]
+        if metadata.error is not None:
+            raise KafkaException(metadata.error)
+        starts = [TopicPartition(topic, p, OFFSET_BEGINNING) for p in metadata.partitions]
+        if since is not None:
+            moment = int(since.timestamp() * 1000)
+            asked = [TopicPartition(topic, p, moment) for p in metadata.partitions]
+            starts = consumer.offsets_for_times(asked, timeout=self._left())
+        self._open_ends = set()
+        for start in starts:
+            low, high = consumer.get_watermark_offsets(start, timeout=10)
+            if start.error is not None:
+                raise KafkaException(start.error)
+            if high > max(low, start.offset) and start.offset != OFFSET_END:
+                self._open_ends.add(start.partition)
+        consumer.assign(starts)
+
+    def _left(self) -> float:
+        return max(0.1, self._deadline - clock.monotonic())
+
+    def read(self, count: int | None) -> list[bytes]:
+        """Return so many predictions, or those up to the end of the topic."""
+        values: list[bytes] = []
+        while len(values) < count if count is not None else self._open_ends:
             wanted = "the end of the topic" if count is None else f"{count} predictions"
-            raise TimeoutError(f"{len(values)} predictions of {topic} were read in time, but not {wanted}")
-        message = consumer.poll(0.2)
+            one = self._next(f"{len(values)} predictions of {self._topic} were read in time, but not {wanted}")
+            if one is not None:
+                values.append(one[1])
+        return values
+
+    def of(self, ids: Sequence[str]) -> list[bytes]:
+        """Return the latest prediction of each id, up to the end of the topic and until each has one."""
+        found: dict[str, bytes] = {}
+        wanted, open_ids = set(ids), set(ids)
+        while open_ids or self._open_ends:
+            one = self._next(
+                f"{len(open_ids)} of {len(ids)} ids have no prediction in {self._topic} in time, such as "
+                f"{next(iter(open_ids), '')!r}"
+            )
+            if one is not None and one[0] in wanted:
+                found[one[0]] = one[1]
+                open_ids.discard(one[0])
+        return [found[id] for id in ids]
+
+    def _next(self, late: str) -> tuple[str, bytes] | None:
+        """Return id and value of the next prediction; None: there is none yet."""
+        if clock.monotonic() > self._deadline:
+            raise TimeoutError(late)
+        message = self._consumer.poll(0.2)
         if message is None:
-            continue
+            return None
         error = message.error()
         if error is None:
-            value = message.value()
-            if value is not None and prediction_of(message) is not None:
-                values.append(value)
-        elif error.code() == KafkaError._PARTITION_EOF:
-            open_ends.discard(message.partition())
+            value, prediction = message.value(), prediction_of(message)
+            return None if value is None or prediction is None else (str(prediction["id"]), value)
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._open_ends.discard(message.partition())
         elif not error.retriable():
             raise KafkaException(error)
-    return values
+        return None
 
 
 def follow_predictions(
