@@ -50,7 +50,7 @@ func (b *builder) addNode(n table.Node) error {
 	if first, twice := b.index[n.ID]; twice {
 		hint := ""
 		if b.settings.NodeTables() != nil {
-			hint = "; ids are distinct over all types: write the type before them, user:7, in all tables"
+			hint = "; ids are distinct over all types: --ends user:item says the types at the ends of edges, and ids are then user:7"
 		}
 		return table.Fault{Kind: table.Repeated, Err: fmt.Errorf("column %s: %.100q is already the id of %s%s",
 			cmp.Or(b.settings.ID, "id"), n.ID, b.places[first], hint)}
@@ -231,6 +231,9 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 		d.X.Dense = &graph.Dense{Rows: len(b.ids), Cols: b.width, Data: b.x}
 	}
 	b.index, b.places = nil, nil
+	if err := b.checkWeights(); err != nil {
+		return nil, err
+	}
 	d.Adj = weighted(d, len(b.ids), b.edges, b.weights, b.loops)
 	if o.Tables.Directed || o.Tables.EdgeType != "" {
 		if d.Adj.Val != nil {
@@ -281,6 +284,22 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	}
 	d.Notes = append(d.Notes, s.Notes()...)
 	return d, nil
+}
+
+// checkWeights refuses times and row numbers for weights, unless a setting names their column.
+func (b *builder) checkWeights() error {
+	if b.settings.Weight != "" || b.weights == nil {
+		return nil
+	}
+	var of table.Trend
+	for _, w := range b.weights {
+		of.See(float64(w))
+	}
+	if why := of.NoWeight(); why != "" {
+		return fmt.Errorf("column weight: it %s, and nobody says that these are weights: --weight weight takes them, "+
+			"--drop-weights reads each as 1", why)
+	}
+	return nil
 }
 
 // roles gives the nodes their roles; without a split it is drawn.

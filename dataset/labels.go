@@ -24,7 +24,7 @@ func (b *builder) labelSets(d *Dataset) error {
 		var err error
 		if len(columns) > 1 {
 			sets[i], err = flagged(columns, strings.Split(text, target.Mark))
-		} else if sets[i], err = table.SplitLabels(text); err != nil {
+		} else if sets[i], err = table.SplitLabels(text, b.settings.LabelMark); err != nil {
 			err = fmt.Errorf("column %s: %w", columns[0], err)
 		}
 		if err != nil {

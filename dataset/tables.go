@@ -71,23 +71,22 @@ func (o OpenOptions) conventional(dir string, kind table.Kind) (s sources, err e
 	s.nodes, errNodes = kind.Conventional(dir, "nodes", o.Tables.TextForm)
 	s.edges, errEdges = kind.Conventional(dir, "edges", o.Tables.TextForm)
 	s.name, errName = file.Name(dir)
-	return s, errors.Join(errNodes, errEdges, errName)
+	if err := errors.Join(errNodes, errEdges, errName); err != nil {
+		return s, err
+	}
+	s.nodes, s.edges, err = o.Tables.Complete(s.nodes, s.edges, []table.Kind{kind})
+	return s, err
 }
 
 // named finds the tables that the settings name.
 func (o OpenOptions) named(name string) (s sources, err error) {
-	var errNodes, errEdges, errFeatures error
+	var errFeatures error
 	s.name = name
-	if o.Tables.NodeTables() != nil {
-		s.nodes, errNodes = table.TypedNodes(o.Tables, o.Kinds())
-	} else {
-		s.nodes, errNodes = table.Named(string(o.Tables.Nodes), o.Kinds(), o.Tables.TextForm)
-	}
-	s.edges, errEdges = table.Named(o.Tables.Edges, o.Kinds(), o.Tables.TextForm)
+	s.nodes, s.edges, err = o.Tables.Open(o.Kinds())
 	if o.Tables.Features != "" {
 		s.features, errFeatures = table.Named(o.Tables.Features, o.Kinds(), o.Tables.TextForm)
 	}
-	return s, errors.Join(errNodes, errEdges, errFeatures)
+	return s, errors.Join(err, errFeatures)
 }
 
 func (o OpenOptions) readNamed(name string) (*Dataset, error) {
@@ -129,7 +128,7 @@ func Described(path string, o OpenOptions) (t table.Settings, name string, ok bo
 // OpenTables reads the tables that o.Tables names. The data set has named features, Columns and no X, unless
 // o.Tables.Positional says otherwise.
 func OpenTables(o OpenOptions) (*Dataset, error) {
-	if o.Tables.Nodes == "" || o.Tables.Edges == "" {
+	if o.Tables.Nodes == "" && o.Tables.Ends == "" && o.Tables.Task != target.Links.String() || o.Tables.Edges == "" {
 		return nil, errors.New("want a table of nodes and a table of edges")
 	}
 	d, err := o.readNamed(o.Tables.Name())

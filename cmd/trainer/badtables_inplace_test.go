@@ -152,7 +152,7 @@ func TestTablesByURLRefuse(t *testing.T) {
 		tables + spark + " --positional --feature age=number": "--feature is given: tables by URL have a column split, " +
 			"and features by position",
 		tables + spark + " --positional --types age=number": "types of columns are given, but features are positional",
-		tables + spark + " --positional --separator ;":      "--separator, --decimal and --encoding are for CSV",
+		tables + spark + " --positional --separator ;":      "--separator, --decimal, --encoding and --header are for CSV",
 		"--nodes s3a://b/a.csv --edges s3a://b/b" + spark +
 			" --positional": "table s3a://b/a.csv: tables by URL are Parquet",
 		"--nodes s3a://b/a --edges ./b.parquet" + spark + " --positional":          "one is a URL and one is not",

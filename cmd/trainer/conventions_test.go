@@ -48,7 +48,7 @@ func TestConventions(t *testing.T) {
 			func(i int) string {
 				return fmt.Sprintf("%d,%s.5;1,%s", i, value(i), []string{"Fraud;Account", "Account"}[i%2])
 			},
-			":START_ID,:END_ID\n", plain, ",", "", nil, []string{"id: :ID", "label: :LABEL"}, []string{"emb:float[]"}},
+			":START_ID,:END_ID\n", plain, ",", "", []string{"--task", "classes"}, []string{"id: :ID", "label: :LABEL"}, []string{"emb:float[]"}},
 		"Neptune": {"vertices.csv", "edges.csv", "~id,~label,age:Int,churned:Bool",
 			func(i int) string { return fmt.Sprintf("p%d,person,%s,%t", i, value(i), i%2 == 0) },
 			"~from,~to,~label\n", p, ",", ",knows", nil, []string{"id: ~id", "label: churned:Bool", "source: ~from",
@@ -79,7 +79,7 @@ func TestConventions(t *testing.T) {
 		"NetworkX": {"nodes.csv", "edges.txt", "node,x,club",
 			func(i int) string { return fmt.Sprintf("%d,%s,%s", i, value(i), []string{"Hi", "Officer"}[i%2]) },
 			"", plain, " ", " {}", []string{"--label", "club"},
-			[]string{"id: node", "has no line of column names: its columns are read as source, target, data"},
+			[]string{"id: node", "has no line of column names: its columns are read as source, target,"},
 			[]string{"x"}},
 		"SNAP": {"nodes.csv", "com-friends.edges", "node,x,label",
 			func(i int) string { return fmt.Sprintf("%d,%s,%d", i, value(i), i%2) },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,10 +37,11 @@ func dataInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write data.yaml: which tables there are, and what their columns mean",
-		Long: "init looks for a table of nodes and one of edges in a directory, or takes those of --nodes and\n" +
-			"--edges, and writes DIR/data.yaml with what it finds. Tables beside the first whose ids are ends of edges are\n" +
-			"further types of nodes. What it guesses it says; flags say it instead. Correct the file by hand, and give its\n" +
-			"directory as --data.",
+		Long: "init looks for tables of nodes, edges and labels in a directory, or takes those of --nodes and --edges,\n" +
+			"and writes DIR/data.yaml with what it finds. It says of each file what it is used as, or why it is left out.\n" +
+			"What it guesses it says; flags say it instead. Where a wrong guess would change what is learned it asks: all\n" +
+			"questions come at once, each with the flags that answer it, nothing is written, and the exit status is 1.\n" +
+			"Correct the file by hand, and give its directory as --data.",
 		Args: cobra.MaximumNArgs(1),
 		Example: "  trainer data init out/shop\n" +
 			"  trainer data init . --nodes users.parquet --edges follows.parquet --label churned\n" +
@@ -55,22 +57,36 @@ func dataInitCommand() *cobra.Command {
 			return errors.New("init takes a directory as its argument, and tables by --nodes and --edges; --data and " +
 				"--preset are for check")
 		}
-		found, err := findTables(dir, data.Tables)
+		file := filepath.Join(dir, table.SettingsFile)
+		if _, err := os.Stat(file); err == nil {
+			return fmt.Errorf("%w: %s; remove it first to guess anew", fs.ErrExist, file)
+		}
+		found, err := table.Find(dir, data.Tables, tableKinds)
 		if err != nil {
 			return err
 		}
-		file := filepath.Join(dir, table.SettingsFile)
+		out := cmd.OutOrStdout()
+		for _, line := range slices.Concat(found.Files, found.Guesses) {
+			fmt.Fprintln(out, line)
+		}
+		if n := len(found.Questions); n > 0 {
+			printQuestions(out, found.Questions)
+			return fmt.Errorf("nothing is written: answer the questions above (%d) by their flags", n)
+		}
 		if err := writeTables(file, found); err != nil {
 			return err
-		}
-		out := cmd.OutOrStdout()
-		for _, guess := range found.Guesses {
-			fmt.Fprintln(out, guess)
 		}
 		_, err = fmt.Fprintf(out, "%s is written: look through it, then  trainer data check --data %s\n", file, dir)
 		return err
 	}
 	return cmd
+}
+
+// printQuestions writes questions with the flags that answer them.
+func printQuestions(w io.Writer, questions []table.Question) {
+	for _, q := range questions {
+		fmt.Fprintf(w, "question: %s\n  answer: %s\n", q.Text, q.Answer)
+	}
 }
 
 // writeTables writes the settings to a new data.yaml, with a comment for each column: its type and some values. It
@@ -92,6 +108,9 @@ func writeTables(file string, found *table.Found) error {
 	text := &bytes.Buffer{}
 	fmt.Fprintln(text, "# The tables and what their columns mean; trainer --help lists the same as flags. Columns of "+
 		"nodes:")
+	for _, line := range found.Files {
+		fmt.Fprintf(text, "# %s\n", strings.Join(strings.Fields(line), " "))
+	}
 	for _, column := range found.Columns {
 		fmt.Fprintf(text, "#   %s\n", strings.Join(strings.Fields(column), " "))
 	}
@@ -157,20 +176,25 @@ const shownGuesses = 3
 // undescribed prints the settings that data init would write for the tables of a directory, and returns advice; if
 // there are no tables with names that it knows, it returns unknown.
 func undescribed(w io.Writer, dir string, unknown error) error {
-	found, err := findTables(dir, table.Settings{})
+	found, err := table.Find(dir, table.Settings{}, tableKinds)
 	switch {
-	case errors.Is(err, table.ErrNoTable):
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !slices.ContainsFunc(found.Files, func(line string) bool {
+		return !strings.Contains(line, ": left out")
+	}):
 		return unknown // it lists the formats that were looked for
 	case err != nil:
 		return fmt.Errorf("nothing is checked: %s has no %s, and  trainer data init %s  needs help to write it: %w", dir,
 			table.SettingsFile, dir, err)
 	}
-	nodes := filepath.Base(string(found.Settings.Nodes))
-	if types := found.Settings.NodeTables(); types != nil {
-		nodes = baseNames(types)
+	fmt.Fprintf(w, "%s has no %s. Of its files:\n", dir, table.SettingsFile)
+	for _, line := range found.Files {
+		fmt.Fprintf(w, "  %s\n", line)
 	}
-	fmt.Fprintf(w, "%s has no %s. Of its tables %s would be read as nodes and %s as edges:\n", dir, table.SettingsFile,
-		nodes, filepath.Base(found.Settings.Edges))
+	if len(found.Questions) > 0 {
+		printQuestions(w, found.Questions)
+		return fmt.Errorf("nothing is checked: trainer data init %s  writes %s with answers to these questions (%d)", dir,
+			table.SettingsFile, len(found.Questions))
+	}
 	for _, guess := range found.Guesses[:min(len(found.Guesses), shownGuesses)] {
 		fmt.Fprintf(w, "  %s\n", guess)
 	}

@@ -1,6 +1,5 @@
 // Package csv reads tables from files of comma-separated values ([Kind]), whatever their separator, encoding and
-// compression, within bounds of memory. Files without a line of column names are edge lists, as SNAP and NetworkX write
-// them.
+// compression, within bounds of memory. A file may lack a line of column names: [layout] finds that by its first lines.
 package csv
 
 import (
@@ -12,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +18,6 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 
-	"rivulet/dataset/literal"
 	"rivulet/dataset/table"
 )
 
@@ -41,8 +37,8 @@ var Defaults = Limits{Record: 64 << 20, Inflated: 64 << 20, InflateRatio: 200}
 // Kind is the kind of tables in files of comma-separated values, read within these limits.
 func (l Limits) Kind() table.Kind {
 	return table.Kind{
-		Exts:  []string{".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"},
-		Named: []string{".txt", ".txt.gz", ".txt.zst", ".edges", ".edgelist"}, Open: l.open,
+		Exts: []string{".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"},
+		Text: true, Open: l.open,
 	}
 }
 
@@ -60,9 +56,10 @@ func (l Limits) open(f *os.File, name string, size int64, form table.TextForm, u
 type csvTable struct {
 	file  string
 	text  *recordReader
-	in    *csv.Reader
+	read  func() (record []string, line int, err error)
 	names []string
 	guess string
+	doubt string
 }
 
 func (l Limits) table(f io.Reader, name string, size int64, form table.TextForm) (*csvTable, error) {
@@ -70,21 +67,41 @@ func (l Limits) table(f io.Reader, name string, size int64, form table.TextForm)
 	if err != nil {
 		return nil, err
 	}
-	t := &csvTable{file: name, text: text, in: csv.NewReader(text)}
-	t.in.ReuseRecord = true
-	head, comment := text.head()
-	if t.in.Comma, err = separator(head, form.Separator); err != nil {
+	if start, _ := text.src.Peek(1 << 12); bytes.IndexByte(start, 0) >= 0 {
+		return nil, errors.New("it is no text: " + table.Python(name))
+	}
+	said := form.HeaderOf(name)
+	of, err := text.look(name, form.Separator, said)
+	if err != nil {
 		return nil, err
 	}
-	if comment != "" {
-		t.in.Comment = '#'
+	t := &csvTable{file: name, text: text, names: of.names, doubt: of.open}
+	if of.between != "" {
+		lines := &lineReader{src: bufio.NewReaderSize(text, 1<<16), form: &of}
+		t.read = lines.Read
+	} else {
+		in := csv.NewReader(text)
+		in.ReuseRecord, in.Comma = true, of.comma
+		if of.comment {
+			in.Comment = '#'
+		}
+		t.read = func() ([]string, int, error) {
+			record, err := in.Read()
+			if err != nil {
+				return record, 0, err
+			}
+			line, _ := in.FieldPos(0)
+			return record, line, nil
+		}
 	}
-	if t.names = edgeList(head, comment, t.in.Comma); t.names != nil {
-		t.guess = fmt.Sprintf("%s has no line of column names: its columns are read as %s, a guess by its first lines", name,
-			strings.Join(t.names, ", "))
+	if t.names != nil {
+		if said == "" {
+			t.guess = fmt.Sprintf("%s has no line of column names: its columns are read as %s, a guess by its first lines", name,
+				strings.Join(table.Most(t.names), ", "))
+		}
 		return t, nil
 	}
-	header, err := t.in.Read()
+	header, _, err := t.read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("it is empty, without even a line of column names")
 	}
@@ -93,60 +110,23 @@ func (l Limits) table(f io.Reader, name string, size int64, form table.TextForm)
 	}
 	for _, column := range header {
 		if !utf8.ValidString(column) {
-			return nil, fmt.Errorf("line 1: column name %.40q is not UTF-8: name the file's encoding, such as latin1", column)
+			return nil, fmt.Errorf("line 1: column name %.40q is %w: name the file's encoding, such as latin1", column,
+				table.ErrNotUTF8)
 		}
 		t.names = append(t.names, strings.TrimSpace(column))
 	}
+	nameEmpty(t.names)
 	return t, nil
 }
 
-// head returns the first line that is no comment, and the last comment before it, without consuming them. Comments are
-// lines that begin with #, as in the edge lists of SNAP and NetworkX.
-func (r *recordReader) head() (line, comment string) {
-	text, _ := r.src.Peek(1 << 16) // the shorter text of a file that ends, too
-	for {
-		own, rest, more := bytes.Cut(text, []byte("\n"))
-		if !more || !bytes.HasPrefix(own, []byte("#")) {
-			return strings.TrimSuffix(string(own), "\r"), comment
-		}
-		comment, text = strings.TrimSpace(strings.TrimLeft(string(own), "#")), rest
-		if comment == "" {
-			comment = "#"
+// nameEmpty names columns without a name by their number, from 0. The first stays without: it may be the row number
+// that pandas writes.
+func nameEmpty(names []string) {
+	for k, name := range names {
+		if name == "" && k > 0 {
+			names[k] = fmt.Sprintf("column %d", k)
 		}
 	}
-}
-
-// edgeList returns the names of the columns of a file without a line of names, from its last comment or, if its first
-// line is two integers and perhaps a weight, the names of an edge list. It returns nil for other files.
-func edgeList(line, comment string, comma rune) []string {
-	cells := strings.Split(line, string(comma))
-	said := strings.FieldsFunc(comment, func(r rune) bool { return r == comma || r == '\t' || r == ' ' })
-	if len(said) == len(cells) && !slices.ContainsFunc(said, isInteger) {
-		return said
-	}
-	const most = 4 // ends, weight and time
-	rising := comma == ','
-	for k, cell := range cells {
-		_, err := literal.Number(strings.TrimSpace(cell), false)
-		if len(cells) < 2 || len(cells) > most || k < 2 && !isInteger(cell) ||
-			err != nil && cell != "{}" { // {} is NetworkX's
-			return nil
-		}
-		rising = rising && cell == strconv.Itoa(k)
-	}
-	if rising { // pandas names columns 0, 1, … that have no names
-		return nil
-	}
-	names := []string{"source", "target", "weight", "column 4"}[:len(cells)]
-	if slices.Contains(cells, "{}") {
-		names[2] = "data"
-	}
-	return names
-}
-
-func isInteger(text string) bool {
-	_, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	return err == nil
 }
 
 // encodings maps the names of encodings beside UTF-8.
@@ -192,14 +172,20 @@ func (t *csvTable) Guess() string { return t.guess }
 // Categorical reports false: text has no types.
 func (t *csvTable) Categorical(int) bool { return false }
 
+// Doubt says what the first lines leave open: whether the first has names.
+func (t *csvTable) Doubt() string { return t.doubt }
+
 // Each calls use with the cells of each record, which are raw text.
 func (t *csvTable) Each(columns []int, use func(cells []table.Cell, at table.Place) error) error {
 	cells := make([]table.Cell, len(columns))
 	for {
 		t.text.startRecord()
-		record, err := t.in.Read()
+		record, line, err := t.read()
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if errors.Is(err, csv.ErrFieldCount) && len(record) > len(t.names) {
+			return fmt.Errorf("%w: %d cells under %d names; %s", err, len(record), len(t.names), table.Python(t.file))
 		}
 		if err != nil {
 			return err // names line and column
@@ -207,7 +193,6 @@ func (t *csvTable) Each(columns []int, use func(cells []table.Cell, at table.Pla
 		for k, column := range columns {
 			cells[k] = table.Cell{Kind: table.Raw, Text: record[column]}
 		}
-		line, _ := t.in.FieldPos(0)
 		if err := use(cells, table.Place{File: t.file, Unit: "line", Row: line}); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
@@ -220,29 +205,6 @@ type recordReader struct {
 	src        *bufio.Reader
 	most, left int64
 	close      func() // frees the decompressor
-}
-
-// separator returns the separator of cells: the given one, or the most frequent mark of the first line, or spaces.
-func separator(line, said string) (rune, error) {
-	switch {
-	case said == "":
-	case said == "tab" || said == `\t`:
-		return '\t', nil
-	case len(said) == 1 && !strings.ContainsAny(said, "\"\r\n"):
-		return rune(said[0]), nil
-	default:
-		return 0, fmt.Errorf("separator is %.40q, want one character such as ; or tab", said)
-	}
-	found, count := ',', 0
-	for _, mark := range ",;\t|" {
-		if n := strings.Count(line, string(mark)); n > count {
-			found, count = mark, n
-		}
-	}
-	if count == 0 && strings.Contains(line, " ") {
-		return ' ', nil
-	}
-	return found, nil
 }
 
 // startRecord resets the limit for the next record. Bytes that the csv reader has buffered ahead count for the

@@ -18,8 +18,8 @@ var Format = dataset.TablesFormat("parquet",
 	table.Kind{Exts: []string{".parquet"}, Named: []string{".pq", ".parq", ".parquet.gzip", ".parquet.gz"}, Open: read})
 
 func read(f *os.File, name string, size int64, form table.TextForm, use func(table.File) error) error {
-	if form != (table.TextForm{}) {
-		return errors.New("separator and encoding are for files of text, which Parquet is not")
+	if form.Separator != "" || form.Encoding != "" || form.HeaderOf(name) != "" {
+		return errors.New("separator, encoding and header are for files of text, which Parquet is not")
 	}
 	return guarded(func() error {
 		t, err := openTable(f, name, size)

@@ -112,6 +112,9 @@ func (t *parquetFile) Categorical(column int) bool { return t.categories[t.names
 // Guess is empty: Parquet names its columns.
 func (t *parquetFile) Guess() string { return "" }
 
+// Doubt is empty: Parquet names its columns.
+func (t *parquetFile) Doubt() string { return "" }
+
 // leaf returns the column of values of an outermost column, or of the elements of its list: a group of one repeated
 // group of one value, or the older forms of a list without one of the groups.
 func (t *parquetFile) leaf(name string) (*parquet.Column, error) {

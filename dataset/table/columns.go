@@ -91,7 +91,7 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	}
 	for i, name := range names {
 		switch {
-		case i == 0 && name == NodeType && t.NodeTables() != nil:
+		case i == 0 && name == NodeType && t.typed():
 			c.features = append(c.features, i) // also where it tells the candidates of links
 		case i == c.id || i == c.label || i == c.list || i == c.time ||
 			slices.Contains(c.split, i) || slices.Contains(c.more, i):

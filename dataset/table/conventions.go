@@ -14,15 +14,15 @@ var (
 
 	usualLabels = []string{"label", "class", "target", "y", "category", "labels", "class_label", "node_label", "churned",
 		"is_fraud",
-		"fraud", "modularity_class", "subject", "ml_target", "~label", ":label"}
+		"fraud", "modularity_class", "subject", "ml_target", "~label", ":label", "_labels", "genre", "genres"}
 	usualSplits  = []string{"split", "fold", "role", "subset", "set", "partition"}
 	usualSources = []string{"source", "src", "from", "follower", "source_id", "src_id", "source_node", "from_id",
 		"from_node", "source_node_id", "fromnodeid", "~from", ":start_id", "_from", "node1", "node_1", "id1", "id_1", "txid1",
-		"head", "u", "a"}
+		"head", "u", "a", "_start", "start"}
 	usualTargets = []string{"target", "dst", "to", "followee", "target_id", "dst_id", "dest", "dest_id", "destination",
 		"tgt", "target_node",
 		"to_id", "to_node", "target_node_id", "destination_id", "tonodeid", "~to", ":end_id", "_to", "node2", "node_2", "id2",
-		"id_2", "txid2", "tail", "v", "b"}
+		"id_2", "txid2", "tail", "v", "b", "i", "_end", "end"}
 	usualWeights = []string{"weight", "w"}
 	usualTypes   = []string{"type", "kind", "edge_type", "relation", "relation_type", "rel_type", "relationship",
 		"interaction", "action", ":type", "~label"}
@@ -74,10 +74,17 @@ func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "").Replace(name))
 }
 
-// UsualID returns the column of a table that has the ids of nodes by its name; empty: none has.
-func UsualID(names []string) (id string) {
-	_ = new(Found).guess(&id, "id", names, usualIDs, false)
-	return id
+// KnownName reports whether a text is a name that columns often have.
+func KnownName(text string) bool {
+	if _, kind := typedName(text); kind != "" || strings.HasPrefix(text, "~") {
+		return true
+	}
+	for _, usual := range [][]string{usualIDs, usualLabels, usualSources, usualTargets, usualWeights, usualSplits} {
+		if slices.ContainsFunc(usual, func(name string) bool { return len(name) > 1 && matches(text, name) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func matchAny(header string, usual []string) bool {

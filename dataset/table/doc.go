@@ -13,7 +13,11 @@
 //
 //	settings.go     Settings: where the tables are, and their columns' meaning; data.yaml
 //	conventions.go  the names that columns have in exports of PyG, DGL, GraphStorm, Neptune, Neo4j, Gephi and SNAP
-//	find.go         Find: a guess at the settings of the tables in a directory
+//	inventory.go    the files of a directory: which are tables, and what their columns may be
+//	find.go         Find: a guess at the settings of these tables, and questions
+//	trend.go        numbers that rise like a clock, are times or count rows
+//	sources.go      several tables as one; ids with types, labels and degrees that a table does not have
+//	python.go       what reads the files that this program does not read
 //	columns.go      finding the columns of id, label, ends and features
 //	split.go        finding the columns of the split: one column, or a mask for each role
 //	role.go         the role that a value stands for; the order of classes

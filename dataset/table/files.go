@@ -22,6 +22,8 @@ type File interface {
 	Categorical(column int) bool
 	// Guess describes a guess at the file's form; empty: nothing was guessed.
 	Guess() string
+	// Doubt says what a person should say about the file's form, if it is used; empty: nothing.
+	Doubt() string
 	// Each calls use with the cells of the given columns of each row. Its errors name the row.
 	Each(columns []int, use func(cells []Cell, at Place) error) error
 }
@@ -32,9 +34,11 @@ type Opener func(f *os.File, name string, size int64, form TextForm, use func(Fi
 // Kind is a kind of files that hold tables, such as CSV.
 type Kind struct {
 	Exts []string // extensions with their dot
-	// Named are extensions of files that are tables only where they are named: text that others may not be.
+	// Named are extensions of files that are tables only where they are named.
 	Named []string
-	Open  Opener
+	// Text says that a file of any other extension is of this kind where it is named.
+	Text bool
+	Open Opener
 }
 
 // Place is the place of a row of a table, for errors.
@@ -90,9 +94,22 @@ func Named(path string, kinds []Kind, form TextForm) (Source, error) {
 	if hasExt(path, []string{".parquet"}) {
 		return Source{}, fmt.Errorf("%s is Parquet, which this program does not read", path)
 	}
+	for _, kind := range kinds {
+		if kind.Text && !info.IsDir() {
+			if hasExt(strings.ToLower(path), binaries) {
+				return Source{}, fmt.Errorf("%s is no table of text: %s", path, Python(path))
+			}
+			return Source{Files: []string{path}, open: kind.Open, form: form}, nil
+		}
+	}
 	return Source{}, fmt.Errorf("%s is no table, and no directory of tables, whose names end in %s", path,
 		strings.Join(known, ", "))
 }
+
+// binaries are extensions of files that are no tables of text.
+var binaries = []string{".gml", ".graphml", ".gexf", ".net", ".pt", ".pth", ".npz", ".npy", ".pkl", ".pickle", ".p",
+	".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".feather", ".arrow", ".yaml", ".yml", ".zip", ".tar", ".mat",
+	".html", ".xml"}
 
 // Conventional finds the files of a table that lies where the convention says: dir/table.ext, which is a file or a
 // directory of such files, or a directory dir/table.

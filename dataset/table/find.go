@@ -1,146 +1,769 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
-// Found is the result of [Find]: settings, and a line for people on each column.
+// Found is the result of [Find]: settings, and lines for people.
 type Found struct {
 	Settings Settings
-	Columns  []string
+	// Files says of each file of the directory what it is used as, or why it is left out.
+	Files []string
+	// Columns describes the columns of nodes.
+	Columns []string
 	// Guesses describe guesses that a person should check.
 	Guesses []string
+	// Questions are open. As long as there are some, Settings are not complete.
+	Questions []Question
+
+	given     Settings // by a person
+	dir       string
+	kinds     []Kind
+	inventory *inventory
+	kind      string // type of the one table of nodes, if it is said: movie=movies.csv
 }
 
-// ErrNoTable means that a directory has no table under a name that [Find] looks for.
-var ErrNoTable = errors.New("no table")
+// Question is an open question, and the flags that answer it.
+type Question struct{ Text, Answer string }
 
-// Find looks for the tables of a directory, unless s names them, and for the meaning of their columns.
+// Find looks for the tables of a directory, unless s names them, and for the meaning of their columns. It is the one
+// place that guesses: a guess is said, and where a wrong one would change what is learned, it is a question.
 func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
-	f := &Found{Settings: s}
-	nodes, err := f.source(dir, "nodes", (*string)(&f.Settings.Nodes), usualNodes, kinds)
-	if err != nil {
+	f := &Found{Settings: s, given: s, dir: dir, kinds: kinds}
+	if one := namedTable.FindStringSubmatch(string(s.Nodes)); one != nil && s.NodeTables() == nil {
+		if _, err := os.Stat(string(s.Nodes)); err != nil {
+			f.kind, f.Settings.Nodes = one[1], NodesPath(one[2])
+		}
+	}
+	if err := errors.Join(f.Settings.checkNodeTables(), f.look()); err != nil {
 		return nil, err
 	}
-	edges, err := f.source(dir, "edges", &f.Settings.Edges, usualEdges, kinds)
-	if err != nil {
-		return nil, err
+	if len(f.inventory.tables) == 0 && len(f.inventory.others) > 0 {
+		return nil, fmt.Errorf("%s has no table that this program reads: %s", dir, strings.Join(Most(f.inventory.others), "; "))
 	}
-	if err := f.nodes(nodes); err != nil {
-		return nil, err
+	edges := f.chooseEdges()
+	f.chooseNodes(edges)
+	f.doubts()
+	f.list()
+	if len(f.Questions) > 0 && (f.Settings.Edges == "" || !f.hasNodes()) {
+		return f, nil
 	}
-	return f, f.edges(edges)
+	return f, f.meaning()
 }
 
-// FindEdges is [Find] of the table of edges alone.
-func FindEdges(dir string, s Settings, kinds []Kind) (*Found, error) {
-	f := &Found{Settings: s}
-	edges, err := f.source(dir, "edges", &f.Settings.Edges, usualEdges, kinds)
-	if err != nil {
-		return nil, err
+// look reads the tables of the directory, and those that the settings name.
+func (f *Found) look() (err error) {
+	t := &f.Settings
+	paths := []string{t.LabelTable, t.Features}
+	for _, of := range t.NodeTables() {
+		paths = append(paths, of.Path)
 	}
-	return f, f.edges(edges)
+	if t.NodeTables() == nil {
+		paths = append(paths, string(t.Nodes))
+	}
+	paths = append(paths, t.EdgeTables()...)
+	if f.inventory, err = take(f.dir, paths, f.kinds, t.TextForm, t.Decimal == ","); err != nil {
+		return err
+	}
+	if f.inventory.bytes && t.Encoding == "" {
+		t.Encoding = "latin1"
+		f.guessed("encoding: latin1 is a guess, because some text is not UTF-8")
+		return f.look()
+	}
+	return nil
 }
 
-// source finds the files of a table by its path, or by a usual name if the path is empty.
-func (f *Found) source(dir, what string, path *string, usual []string, kinds []Kind) (Source, error) {
-	if *path == "" {
-		var err error
-		if *path, err = find1(dir, usual, kinds); errors.Is(err, ErrNoTable) {
-			if *path = single(dir, what == "edges", kinds); *path != "" {
-				f.Guesses = append(f.Guesses, fmt.Sprintf("%s: the table %s is a guess by its name", what, filepath.Base(*path)))
-				err = nil
-			}
-		}
-		if err != nil {
-			return Source{}, fmt.Errorf("%w: name the table of %s (--%s)", err, what, what)
-		}
-	}
-	if what == "nodes" && f.Settings.NodeTables() != nil {
-		return f.typedNodes(kinds)
-	}
-	return Named(*path, kinds, f.Settings.TextForm)
+func (f *Found) guessed(format string, args ...any) {
+	f.Guesses = append(f.Guesses, fmt.Sprintf(format, args...))
 }
 
-// typedNodes finds the column of the ids, which the tables of all types of nodes have, and the tables as one.
-func (f *Found) typedNodes(kinds []Kind) (Source, error) {
-	if err := f.Settings.checkNodeTables(); err != nil {
-		return Source{}, err
+func (f *Found) ask(answer, format string, args ...any) {
+	q := Question{fmt.Sprintf(format, args...), answer}
+	if !slices.Contains(f.Questions, q) {
+		f.Questions = append(f.Questions, q)
 	}
-	var common []string
-	for k, of := range f.Settings.NodeTables() {
-		s, err := Named(of.Path, kinds, f.Settings.TextForm)
-		if err != nil {
-			return s, err
-		}
-		names, _, err := s.Columns()
-		if err != nil {
-			return s, err
-		}
-		if k == 0 {
-			common = names
-		}
-		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names, name) })
-	}
-	if err := f.guess(&f.Settings.ID, "id", common, usualIDs, true); err != nil {
-		return Source{}, fmt.Errorf("the tables of nodes have one column of ids: %w, which all of them have", err)
-	}
-	return TypedNodes(f.Settings, kinds)
 }
 
-// find1 returns the path of the table of a directory that has one of the usual names.
-func find1(dir string, usual []string, kinds []Kind) (string, error) {
-	for _, name := range usual {
-		for _, kind := range kinds {
-			s, err := kind.Conventional(dir, name, TextForm{})
-			switch {
-			case err != nil && len(s.Files) > 0: // two of one name
-				return "", err
-			case err != nil:
-				continue
-			}
-			first, _, _ := strings.Cut(filepath.ToSlash(s.Files[0]), "/")
-			return filepath.Join(dir, first), nil
+// at returns the table with a path.
+func (f *Found) at(path string) *candidate {
+	for _, c := range f.inventory.tables {
+		if filepath.Clean(c.path) == filepath.Clean(path) {
+			return c
 		}
 	}
-	if _, err := os.Stat(dir); err != nil {
-		return "", err
-	}
-	return "", fmt.Errorf("%w in %s is named %s", ErrNoTable, dir, strings.Join(usual, ", "))
+	return nil
 }
 
-// single returns the path of a directory's only table of edges by its name, such as musae_edges.csv, or of its only
-// other table; "" if there is none or there are several.
-func single(dir string, edges bool, kinds []Kind) (found string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return ""
+// hasNodes reports whether it is known which tables are nodes, or that there is none.
+func (f *Found) hasNodes() bool {
+	return f.Settings.Nodes != "" || f.Settings.Ends != "" || f.Settings.Task == target.Links.String()
+}
+
+// chooseEdges finds the tables of edges.
+func (f *Found) chooseEdges() (edges []*candidate) {
+	t := &f.Settings
+	if t.Edges != "" {
+		for _, path := range t.EdgeTables() {
+			c := f.at(path)
+			f.asEdges(c)
+			edges = append(edges, c)
+		}
+		return edges
 	}
-	for _, entry := range entries {
-		name := strings.ToLower(entry.Name())
-		isEdges := !strings.Contains(name, "node") &&
-			slices.ContainsFunc(usualEdges, func(usual string) bool { return strings.Contains(name, usual) })
-		isTable := slices.ContainsFunc(
-			kinds,
-			func(k Kind) bool { return hasExt(name, k.Exts) || edges && hasExt(name, k.Named) },
-		)
-		if !isTable || isEdges != edges {
+	var rest []*candidate
+	for _, c := range f.inventory.tables {
+		if c.path == string(t.Nodes) && !f.hasBoth(c) || c.path == t.LabelTable || c.path == t.Features ||
+			slices.ContainsFunc(t.NodeTables(), func(of NodeTable) bool { return of.Path == c.path }) {
 			continue
 		}
-		if found != "" {
-			return ""
+		if f.isEdges(c) {
+			edges = append(edges, c)
+		} else {
+			rest = append(rest, c)
 		}
-		found = filepath.Join(dir, entry.Name())
 	}
-	return found
+	if len(edges) == 0 {
+		edges = f.byValues(rest)
+	}
+	switch {
+	case len(edges) == 0:
+		f.ask("--edges FILE, with --source COLUMN --target COLUMN", "no table has two columns of the ends of edges")
+		return nil
+	case len(edges) > 1:
+		var names, paths []string
+		for _, c := range edges {
+			names, paths = append(names, c.base), append(paths, c.path)
+		}
+		f.ask("--edges "+strings.Join(paths, ",")+" takes all, --edges "+paths[0]+" one of them",
+			"%s are %d tables of edges: which are used?", strings.Join(names, ", "), len(names))
+		t.Edges = strings.Join(paths, ",") // for the questions that follow
+		for _, c := range edges {
+			f.asEdges(c)
+			c.use = "edges, which is asked about"
+		}
+		return edges
+	}
+	if t.Edges = edges[0].path; !matchesExactly(edges[0].base, usualEdges) {
+		f.guessed("edges: the table %s is a guess by its columns", edges[0].base)
+	}
+	f.asEdges(edges[0])
+	return edges
+}
+
+// hasBoth reports whether a table has rows of nodes, which have an id, and rows of edges, which have ends.
+func (f *Found) hasBoth(c *candidate) bool {
+	from, to, how := c.ends(f.given)
+	id := usualOf(c.names, usualIDs)
+	if how != "by their names" || id == "" || id == from || id == to {
+		return false
+	}
+	ids, ends := c.column(id), c.column(from)
+	return ids.nulls > 0 && ends.nulls > 0 && !ids.repeat && ids.nulls+ends.nulls == c.rows
+}
+
+// isEdges reports whether a table is one of edges, by the names of its columns or, without a line of names, their place.
+func (f *Found) isEdges(c *candidate) bool {
+	from, _, how := c.ends(f.given)
+	id := c.idColumn(f.given.ID)
+	switch {
+	case how == "":
+		return false
+	case f.hasBoth(c), id == "":
+		return true
+	case c.bare:
+		return c.pairs()
+	}
+	byName := matchesFile(c.base, usualNodes) && !matchesFile(c.base, usualEdges)
+	return !byName && !slices.Contains(things, entity(from))
+}
+
+// byValues finds the tables two of whose columns have the ids of another table.
+func (f *Found) byValues(tables []*candidate) (edges []*candidate) {
+	for _, c := range tables {
+		for _, other := range tables {
+			if id := other.idColumn(f.given.ID); other != c && id != "" {
+				if from, _ := c.endsByValues(other.column(id)); from != "" {
+					edges = append(edges, c)
+					break
+				}
+			}
+		}
+	}
+	return edges
+}
+
+// asEdges takes a table for one of edges, and finds its ends.
+func (f *Found) asEdges(c *candidate) {
+	t := &f.Settings
+	c.use = "edges"
+	if c.bare && (isNumber(f.given.Source) || isNumber(f.given.Target)) {
+		f.number(c)
+	}
+	from, to, how := c.ends(f.given)
+	if how != "by their names" && c.names[0] != "source" { // else it is read as an edge list
+		for _, other := range f.inventory.tables {
+			if id := other.idColumn(f.given.ID); other != c && id != "" && f.given.Source == "" && f.given.Target == "" {
+				if a, b := c.endsByValues(other.column(id)); a != "" && !(c.bare && a == c.names[0] && b == c.names[1]) {
+					from, to, how = a, b, "by its values, ids of "+other.base
+					break
+				}
+			}
+		}
+	}
+	if c.bare && how == "by their place" && len(c.names) > 2 && c.columns[0].trend.Counts() {
+		f.ask("--source 1 --target 2, or --source 0 --target 1 if they are ids", "%s: its first column %s: it is "+
+			"hardly an end of edges", c.base, c.columns[0].trend.NoWeight())
+	}
+	if from == "" || to == "" {
+		f.ask("--source COLUMN --target COLUMN", "%s: no column is named %s, or no other %s: say which columns are the ends of "+
+			"edges (--source, --target), among %s", c.base, strings.Join(usualSources[:4], ", "),
+			strings.Join(usualTargets[:4], ", "), listed(c.names))
+		return
+	}
+	if c.from, c.to = from, to; c.bare && from == "source" && to == "target" { // as the reader names them
+		how = ""
+	}
+	if c.bare && how != "" {
+		i, j := slices.Index(c.names, from), slices.Index(c.names, to)
+		f.number(c)
+		from, to = c.names[i], c.names[j]
+		c.from, c.to = from, to
+	}
+	f.alternative(&t.Source, from, "source", how)
+	f.alternative(&t.Target, to, "target", how)
+}
+
+// alternative adds the name of a column to those that a setting has.
+func (f *Found) alternative(said *string, name, what, how string) {
+	switch {
+	case *said == "" && name == what:
+		*said = name
+		return
+	case *said != "" && slices.Contains(strings.Split(*said, ","), name):
+		return
+	case *said == "":
+		*said = name
+	default:
+		*said += "," + name
+	}
+	f.guessed("%s: %s is a guess %s", what, name, strings.Replace(how, "their", "its", 1))
+}
+
+// number names the columns of a table without a line of names by numbers, and says so in the settings.
+func (f *Found) number(c *candidate) {
+	if f.Settings.Header[c.base] == "none" && c.names[0] == "0" {
+		return
+	}
+	if f.Settings.Header == nil {
+		f.Settings.Header = map[string]string{}
+	} else {
+		f.Settings.Header = maps.Clone(f.Settings.Header)
+	}
+	f.Settings.Header[c.base] = "none"
+	for k := range c.names {
+		c.names[k] = strconv.Itoa(k)
+		c.columns[k].name = c.names[k]
+	}
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
+}
+
+// matchesFile reports whether the name of a file has one of the names of tables.
+func matchesFile(base string, usual []string) bool {
+	return slices.ContainsFunc(usual, func(name string) bool { return strings.Contains(strings.ToLower(base), name) })
+}
+
+// matchesExactly reports whether the name of a file, up to its first point, is one of the names of tables.
+func matchesExactly(base string, usual []string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(base), ".")
+	return slices.Contains(usual, name)
+}
+
+// typeName is the type of the nodes in a table: the name of its file up to the first point or, where another file has
+// the same, what follows the last.
+func (f *Found) typeName(c *candidate) string {
+	name, _, _ := strings.Cut(c.base, ".")
+	for _, other := range f.inventory.tables {
+		if of, _, _ := strings.Cut(other.base, "."); other != c && of == name {
+			return strings.TrimPrefix(filepath.Ext(c.base), ".")
+		}
+	}
+	return name
+}
+
+// chooseNodes finds the tables of nodes, of labels, and the types that tell their ids apart.
+func (f *Found) chooseNodes(edges []*candidate) {
+	t := &f.Settings
+	var all []*candidate
+	for _, c := range f.inventory.tables {
+		said := c.path == string(t.Nodes) || slices.ContainsFunc(t.NodeTables(), func(of NodeTable) bool {
+			return of.Path == c.path
+		})
+		if c.use != "" && !f.hasBoth(c) || c.path == t.LabelTable || c.path == t.Features || c.why != "" && !said {
+			continue
+		}
+		if c.id = c.idColumn(f.given.ID); f.hasBoth(c) && pick(c.names, t.ID) == "" {
+			c.id = usualOf(c.names, usualIDs)
+		}
+		all = append(all, c)
+	}
+	if t.Features != "" {
+		f.at(t.Features).use = "features"
+	}
+	if t.LabelTable != "" {
+		f.asLabels(f.at(t.LabelTable))
+	}
+	switch {
+	case t.NodeTables() != nil:
+		for _, of := range t.NodeTables() {
+			f.asNodes(f.at(of.Path), of.Type)
+		}
+		return
+	case t.Nodes != "":
+		one := f.at(string(t.Nodes))
+		if t.Ends != "" {
+			f.typed([]*candidate{one})
+			return
+		}
+		f.asNodes(one, "")
+		f.apart([]*candidate{one}, edges)
+		f.addLabels(one, all)
+		return
+	case t.Ends != "":
+		f.typed(all)
+		return
+	}
+	var met []*candidate
+	for _, c := range all {
+		switch {
+		case c.id == "":
+			c.why = "no column has a value of its own in each row, as ids have, and no two are the ends of edges"
+		case edges != nil && !c.meets(edges):
+			c.why = fmt.Sprintf("none of its ids (column %s) is an end of an edge", c.id)
+		default:
+			met = append(met, c)
+		}
+	}
+	if len(met) == 0 {
+		f.withoutNodes(all, edges)
+		return
+	}
+	f.chooseTypes(met, edges)
+}
+
+// withoutNodes takes a table for the nodes although no edge has its ids, or the ends of edges for the nodes.
+func (f *Found) withoutNodes(all, edges []*candidate) {
+	t := &f.Settings
+	for _, c := range all {
+		if matchesExactly(c.base, usualNodes) || edges == nil || len(all) == 1 && t.Task != target.Links.String() {
+			if t.Nodes = NodesPath(c.path); !matchesExactly(c.base, usualNodes) {
+				f.guessed("nodes: the table %s is a guess by its name", c.base)
+			}
+			f.asNodes(c, "")
+			return
+		}
+	}
+	if t.Task == target.Links.String() && edges != nil {
+		f.guessed("nodes: there is no table of nodes: they are the ids at the ends of edges")
+		return
+	}
+	f.ask("--nodes FILE; or --task links, which learns from edges alone", "no table of nodes, with ids and labels, is in %s",
+		f.dir)
+}
+
+// meets reports whether some of the table's ids are ends of edges.
+func (c *candidate) meets(edges []*candidate) bool {
+	ids := c.column(c.id)
+	return slices.ContainsFunc(edges, func(e *candidate) bool {
+		return e == c || e.from != "" && ids.shared(e.column(e.from))+ids.shared(e.column(e.to)) > 0
+	})
+}
+
+// rank says how much a table looks like the one of nodes that are classified.
+func (c *candidate) rank() (rank int) {
+	name, _, _ := strings.Cut(strings.ToLower(c.base), ".")
+	if i := slices.Index(usualNodes, name); i >= 0 {
+		return 1000 - i
+	}
+	if len(c.names) > 2 && usualOf(c.names, usualLabels) != "" {
+		rank += 500
+	}
+	return rank + min(len(c.names), 400)
+}
+
+// chooseTypes finds which of the tables that have nodes are used: one, or one for each type.
+func (f *Found) chooseTypes(met, edges []*candidate) {
+	first := slices.MaxFunc(met, func(a, b *candidate) int { return cmp.Compare(a.rank(), b.rank()) })
+	types := []*candidate{first}
+	var unclear []*candidate
+	for _, c := range met {
+		if c == first {
+			continue
+		}
+		overlap := slices.IndexFunc(types, func(of *candidate) bool { return c.column(c.id).shared(of.column(of.id)) > 0 })
+		switch {
+		case overlap >= 0 && f.labels(first, c):
+			f.asLabels(c)
+		case overlap >= 0 && c.integers():
+			unclear = append(unclear, c)
+		case overlap >= 0:
+			c.why = "its ids are those of " + types[overlap].base
+		case len(c.names) > 1 && slices.ContainsFunc(types, func(of *candidate) bool { return slices.Equal(of.names, c.names) }):
+			c.why = "it has the columns of another table of nodes: are they more rows of it? Put both into one directory"
+		default:
+			types = append(types, c)
+		}
+	}
+	t := &f.Settings
+	if unclear != nil {
+		f.askTypes(append(types, unclear...), edges)
+		return
+	}
+	if len(types) == 1 {
+		if t.Nodes = NodesPath(first.path); !matchesExactly(first.base, usualNodes) {
+			f.guessed("nodes: the table %s is a guess by its ids, which edges have as ends", first.base)
+		}
+		f.asNodes(first, "")
+		f.apart(types, edges)
+		f.addLabels(first, met)
+		return
+	}
+	var parts, names []string
+	for _, c := range types {
+		kind := f.typeName(c)
+		parts, names = append(parts, kind+"="+c.path), append(names, c.base)
+		f.asNodes(c, kind)
+	}
+	t.Nodes = NodesPath(strings.Join(parts, ","))
+	last := len(names) - 1
+	f.guessed("nodes: %s are tables of a type of nodes each, a guess by their ids, which edges have as ends",
+		strings.Join(names[:last], ", ")+" and "+names[last])
+}
+
+// integers reports whether all ids are numbers, which do not tell of what they are.
+func (c *candidate) integers() bool {
+	of := c.column(c.id)
+	return of.trend.n == of.rows-of.nulls && of.fractions == 0
+}
+
+// labels reports whether a table has the labels of another one's nodes: it has little more than the ids, and the other
+// has no column of labels.
+func (f *Found) labels(nodes, c *candidate) bool {
+	t := &f.Settings
+	if t.LabelTable != "" || t.Task == target.Links.String() || pick(nodes.names, t.Label) != "" && t.Label != "" {
+		return false
+	}
+	const few, most = 3, 0.9
+	named := t.Label != "" && slices.Contains(c.names, t.Label) || usualOf(c.names, usualLabels) != "" ||
+		matchesFile(c.base, []string{"label", "class"})
+	return named && len(c.names) <= few && c.column(c.id).within(nodes.column(nodes.id)) >= most &&
+		usualOf(nodes.names, usualLabels) == ""
+}
+
+// addLabels looks for the labels of a table of nodes in another table.
+func (f *Found) addLabels(nodes *candidate, all []*candidate) {
+	for _, c := range all {
+		if c != nodes && c.use == "" && c.id != "" && nodes.id != "" && f.labels(nodes, c) {
+			f.asLabels(c)
+		}
+	}
+}
+
+// asLabels takes a table for one of labels.
+func (f *Found) asLabels(c *candidate) {
+	t := &f.Settings
+	if c.bare {
+		f.number(c)
+	}
+	if c.id = c.idColumn(f.given.ID); c.id == "" {
+		c.id = c.names[0]
+	}
+	c.use, c.why, t.LabelTable = "labels of the nodes", "", c.path
+	f.guessed("label_table: the table %s is a guess by its ids, which nodes have", c.base)
+	f.alternativeID(c)
+	if name := usualOf(c.names, usualLabels); t.Label == "" && name != "label" && name != "" {
+		t.Label = name
+		f.guessed("label: %s is a guess by its name", name)
+	}
+}
+
+// alternativeID adds a table's column of ids to those that the settings name.
+func (f *Found) alternativeID(c *candidate) {
+	t := &f.Settings
+	if c.id != "" && (t.ID == "" || pick(c.names, t.ID) == "") {
+		f.alternative(&t.ID, c.id, "id", "by its name and values")
+	}
+}
+
+// asNodes takes a table for one of nodes, of a type if nodes have types.
+func (f *Found) asNodes(c *candidate, kind string) {
+	t := &f.Settings
+	if c.bare {
+		f.number(c)
+		c.id = c.idColumn(f.given.ID)
+	}
+	switch c.why = ""; {
+	case strings.HasPrefix(c.use, "edges"):
+		c.use = "nodes and edges"
+	case kind != "":
+		c.use = "nodes of type " + kind
+	default:
+		c.use = "nodes"
+	}
+	if c.id == "" && pick(c.names, cmp.Or(t.ID, "id")) == "" {
+		if c.id = usualOf(c.names, usualIDs); c.id == "" {
+			f.ask("--id COLUMN", "%s: no column is named %s: say which one is the id (--id), among %s", c.base,
+				strings.Join(usualIDs[:6], ", "), listed(c.names))
+			return
+		}
+	}
+	f.alternativeID(c)
+}
+
+// apart asks about types where one table has nodes, and edges lead to things of another kind.
+func (f *Found) apart(nodes, edges []*candidate) {
+	for _, e := range edges {
+		if e.from == "" || e.use == "nodes and edges" || usualOf([]string{e.from}, usualSources) != "" ||
+			usualOf([]string{e.to}, usualTargets) != "" || isNumber(e.from) {
+			continue
+		}
+		a, b, own := entity(e.from), entity(e.to), entity(f.typeName(nodes[0]))
+		of := entity(nodes[0].id)
+		if a != b && (a == own || a == of) != (b == own || b == of) {
+			f.askTypes(nodes, edges)
+			return
+		}
+	}
+}
+
+// askTypes asks whether ids that two tables have are the same nodes, or of two types.
+func (f *Found) askTypes(types, edges []*candidate) {
+	var pairs []string
+	for _, e := range edges {
+		if e.from != "" {
+			pairs = append(pairs, f.endType(e, e.from, types)+":"+f.endType(e, e.to, types))
+		}
+	}
+	if pairs = slices.Compact(pairs); len(pairs) == 0 {
+		pairs = []string{"TYPE:TYPE"}
+	}
+	ends := "--ends " + strings.Join(pairs, ",")
+	if len(types) == 1 {
+		e := edges[0]
+		f.assume(pairs, types)
+		f.ask(ends, "%s leads from %s to %s, and only %s has nodes (%s): an id of the one would be a node of the other. With "+
+			"types ids are told apart, such as %s:5, and a type without a table has the ids that edges have", e.base, e.from, e.to,
+			types[0].base, types[0].id, strings.Split(pairs[0], ":")[0])
+		return
+	}
+	kinds := []string{f.typeName(types[0])}
+	a, b := types[0], types[len(types)-1]
+	n, example := 0, ""
+	for id := range b.column(b.id).values {
+		if a.column(a.id).values[id] > 0 {
+			if n++; example == "" || len(id) < len(example) || len(id) == len(example) && id < example {
+				example = id
+			}
+		}
+	}
+	f.assume(pairs, types)
+	f.ask(ends+" tells them apart (ids are then "+entity(kinds[0])+":"+example+"); --nodes "+a.path+" if they are the same nodes",
+		"%s and %s share %d ids, such as %s: are they the same nodes, or of two types?", a.base, b.base, n, example)
+}
+
+// assume goes on with types that are asked about, so that the questions that follow are asked, too.
+func (f *Found) assume(pairs []string, types []*candidate) {
+	t := &f.Settings
+	t.Nodes, t.Ends = "", strings.Join(pairs, ",")
+	for _, c := range types {
+		c.use, c.why = "", ""
+	}
+	n := len(f.Guesses)
+	f.typed(types)
+	f.Guesses = f.Guesses[:n]
+	for _, c := range types {
+		if c.use != "" {
+			c.use += ", which is asked about"
+		}
+	}
+}
+
+// endType guesses the type of the nodes at an end of edges: by the name of its column, or the smallest table that has its
+// ids.
+func (f *Found) endType(e *candidate, column string, types []*candidate) string {
+	best, name := 0, ""
+	for _, c := range types {
+		kind := f.typeName(c)
+		if of := entity(column); of == entity(kind) || of != "" && of == entity(c.id) {
+			return entity(kind)
+		}
+		ids := c.column(c.id)
+		if const9 := 0.9; len(types) > 1 && e.column(column).within(ids) >= const9 && (best == 0 || len(ids.values) < best) {
+			best, name = len(ids.values), entity(kind)
+		}
+	}
+	return cmp.Or(name, entity(column))
+}
+
+// typed takes the tables of the types at the ends of edges for those of nodes.
+func (f *Found) typed(all []*candidate) {
+	t := &f.Settings
+	ends, err := t.EndTypes()
+	if err != nil {
+		f.ask("--ends user:item", "%v", err)
+		return
+	}
+	var parts, kinds []string
+	for _, pair := range ends {
+		for _, kind := range pair {
+			if slices.Contains(kinds, kind) {
+				continue
+			}
+			kinds = append(kinds, kind)
+			i := slices.IndexFunc(all, func(c *candidate) bool {
+				return entity(f.typeName(c)) == entity(kind) || entity(c.id) == entity(kind) && entity(kind) != "" || f.kind == kind
+			})
+			if i < 0 || all[i].use != "" {
+				f.guessed("nodes of type %s have no table: they are the ids at the ends of edges", kind)
+				continue
+			}
+			f.asNodes(all[i], kind)
+			parts = append(parts, kind+"="+all[i].path)
+		}
+	}
+	if parts == nil && t.Nodes != "" {
+		f.ask("--nodes TYPE="+string(t.Nodes), "--ends is %s: which type are the nodes of %s?", t.Ends, t.Nodes)
+	}
+	t.Nodes = NodesPath(strings.Join(parts, ","))
+	for _, c := range all {
+		if c.use == "" && c.why == "" {
+			c.why = "its nodes are of no type at the ends of edges (--ends " + t.Ends + ")"
+		}
+	}
+	if t.Task == target.Links.String() && t.Candidates == "" && len(ends) == 1 && ends[0][0] != ends[0][1] {
+		t.Candidates = NodeType + "=" + ends[0][1]
+		f.guessed("candidates: %s is a guess: arrivals link to the targets of edges", t.Candidates)
+	}
+}
+
+// doubts asks about first lines that may be names of columns or a row, of the tables that are used.
+func (f *Found) doubts() {
+	for _, c := range f.inventory.tables {
+		if c.doubt == "" || c.use == "" {
+			continue
+		}
+		known := slices.ContainsFunc(c.names, func(name string) bool {
+			g := f.given
+			return slices.Contains(strings.Split(strings.Join([]string{g.ID, g.Source, g.Target, g.Label, g.Split}, ","), ","), name)
+		})
+		if !known {
+			f.ask(fmt.Sprintf("--header %s=none, or %s=first", c.base, c.base), "%s: %s?", c.base, c.doubt)
+		}
+	}
+}
+
+// list says of each file what it is used as.
+func (f *Found) list() {
+	for _, c := range f.inventory.tables {
+		switch {
+		case strings.HasPrefix(c.use, "edges") && c.from != "":
+			f.Files = append(f.Files, fmt.Sprintf("%s: %s, from %s to %s, %d rows", c.base, c.use, c.from, c.to, c.rows))
+		case c.use != "":
+			f.Files = append(f.Files, fmt.Sprintf("%s: %s, %d rows", c.base, c.use, c.rows))
+		default:
+			f.Files = append(f.Files, c.base+": left out: "+cmp.Or(c.why, "another table is named"))
+		}
+	}
+	f.Files = append(f.Files, f.inventory.others...)
+}
+
+// meaning finds what the columns of the chosen tables mean.
+func (f *Found) meaning() error {
+	nodes, edges, err := f.Settings.Open(f.kinds)
+	if err != nil {
+		return err
+	}
+	if f.Settings.typed() {
+		if err := f.Settings.checkNodeTables(); err != nil {
+			return err
+		}
+	}
+	if len(f.Questions) > 0 && pickAny(f.Questions, "--source", "--id") {
+		return nil
+	}
+	if err := f.edges(edges); err != nil {
+		return err
+	}
+	if err := f.nodes(nodes); err != nil {
+		return err
+	}
+	return f.dangling(nodes, edges)
+}
+
+func pickAny(questions []Question, flags ...string) bool {
+	return slices.ContainsFunc(questions, func(q Question) bool {
+		return slices.ContainsFunc(flags, func(flag string) bool { return strings.Contains(q.Answer, flag) })
+	})
+}
+
+// dangling asks about edges to ids that no node has.
+func (f *Found) dangling(nodes, edges Source) error {
+	t := &f.Settings
+	if t.DropUnknown {
+		return nil
+	}
+	known := map[string]bool{}
+	err := nodes.Each(func(file File) error {
+		id := slices.Index(file.Columns(), cmp.Or(t.ID, "id"))
+		if id < 0 {
+			return nil
+		}
+		return file.Each([]int{id}, func(cells []Cell, _ Place) error {
+			text, err := cells[0].id()
+			known[strings.Clone(text)] = true
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	all, unknown, first := 0, 0, ""
+	err = edges.Each(func(file File) error {
+		plan, err := t.planEdges(file.Columns())
+		if err != nil {
+			return err
+		}
+		return file.Each([]int{plan.source, plan.target}, func(cells []Cell, _ Place) error {
+			all++
+			for k := range cells {
+				if id, err := cells[k].id(); err != nil || cells[k].missing() || !known[id] {
+					if unknown++; first == "" {
+						first = cells[k].String()
+					}
+					break
+				}
+			}
+			return nil
+		})
+	})
+	if unknown > 0 {
+		f.ask("--drop-unknown leaves them out", "%d of %d edges have an end that is no node, such as %s", unknown, all, first)
+	}
+	return err
 }
 
 // survey reads all columns of a table.
@@ -151,7 +774,7 @@ func (f *Found) survey(s Source) (columns []*survey, names []string, err error) 
 			f.Guesses = append(f.Guesses, guess)
 		}
 		var all []int
-		of, typed := t.(*typeFile)
+		of, typed := t.(interface{ has(int) bool })
 		for i, name := range names {
 			if !slices.Contains(f.Settings.Drop, name) && (!typed || of.has(i)) {
 				all = append(all, i)
@@ -176,31 +799,194 @@ func (f *Found) nodes(s Source) error {
 		return err
 	}
 	t := &f.Settings
-	if slices.Contains(names, "") {
+	if slices.Contains(names, "") && t.ID != "" {
 		return fmt.Errorf(`%s: column "" is the row number that pandas writes: write the table with index=False; `+
 			`if the index holds the ids, name it: df.rename_axis("id").reset_index()`, strings.Join(s.Files, ", "))
 	}
-	if err := f.guess(&t.ID, "id", names, usualIDs, true); err != nil {
-		return err
-	}
-	if err := f.guessLabel(names, columns); err != nil {
-		return err
+	f.guessLabel(names, columns)
+	if i := slices.Index(names, cmp.Or(t.Label, "label")); i >= 0 && t.Task != target.Links.String() {
+		f.severalLabels(columns[i])
 	}
 	if err := f.guessSplit(names, columns); err != nil {
 		return err
 	}
 	f.commas(columns)
+	features := 0
 	for i, c := range columns {
 		used := ""
 		switch name := names[i]; {
-		case name == t.ID || name == t.Label || slices.Contains(strings.Split(t.Split, ","), name):
+		case name == cmp.Or(t.ID, "id") || slices.Contains(t.Labels(), name) || name == t.Time ||
+			slices.Contains(strings.Split(cmp.Or(t.Split, "split"), ","), name):
 			used = "used"
+		case i == 0 && name == NodeType && t.typed():
+			used = "the type of the node"
 		default:
 			f.guessUse(c)
+			f.settleType(c)
+			if of, err := c.columnType(); !slices.Contains(t.Drop, name) && !errors.Is(err, errNoValues) && of != schema.Missing {
+				features++
+			}
 		}
 		f.Columns = append(f.Columns, f.describe(c, used))
 	}
+	if features == 0 && t.Features == "" && !t.Degree {
+		t.Degree = true
+		f.guessed("degree: the nodes have no features, so the number of a node's neighbours is one; arrivals send it as " +
+			"degree")
+	}
 	return nil
+}
+
+// guessLabel finds the column of classes: the first with a usual name that does not have a value of its own for nearly
+// every node, as display names and ids have.
+func (f *Found) guessLabel(names []string, columns []*survey) {
+	t := &f.Settings
+	if t.Label != "" || t.Task == target.Links.String() || t.LabelTable != "" {
+		return
+	}
+	usable := slices.Clone(names)
+	var refused, classes []string
+	for i, c := range columns {
+		if names[i] == cmp.Or(t.ID, "id") || slices.Contains(t.Drop, names[i]) || names[i] == NodeType {
+			usable[i] = "\x00"
+		} else if why := c.noClasses(); why != "" { // also a type of nodes that all have
+			usable[i] = "\x00"
+			if matchAny(names[i], usualLabels) {
+				refused = append(refused, fmt.Sprintf("column %s %s", names[i], why))
+			}
+		} else if n := len(c.distinct); n > 1 && n <= 50 && c.fractions == 0 {
+			classes = append(classes, fmt.Sprintf("%s (%d values, such as %s)", names[i], n, c.sample[0]))
+		}
+	}
+	if name := usualOf(usable, usualLabels); name != "" {
+		if t.Label = name; name != "label" {
+			f.guessed("label: %s is a guess by its name", name)
+		}
+		if refused != nil {
+			f.guessed("label: %s, for %s", cmp.Or(t.Label, "label"), strings.Join(refused, "; "))
+		}
+		return
+	}
+	const idAndLabel = 2
+	if len(names) == idAndLabel && len(classes) == 1 {
+		for i, name := range names {
+			if usable[i] != "\x00" && name != "label" {
+				t.Label = name
+				f.guessed("label: %s is a guess: the table of nodes has nothing else", name)
+			}
+		}
+		return
+	}
+	text := fmt.Sprintf("no column is named %s: say which one is the label (--label), among %s",
+		strings.Join(usualLabels[:6], ", "), listed(names))
+	if refused != nil {
+		text = fmt.Sprintf("%s, so it is no class: say which column is the class (--label), among %s",
+			strings.Join(refused, "; "), listed(names))
+	}
+	if classes != nil {
+		text += "; of few values are " + strings.Join(classes[:min(len(classes), 8)], ", ")
+	}
+	f.ask("--label COLUMN; or --task links, without labels", "%s", text)
+}
+
+// labelMarks are what stands between several labels in a cell.
+var labelMarks = []string{"|", ";", ",", "::"}
+
+// severalLabels asks about a mark that stands in most names of labels, or whose parts stand in several.
+func (f *Found) severalLabels(c *survey) {
+	t := &f.Settings
+	if t.Task == target.Number.String() || c.forms[asNumber]+c.forms[asCommas]+c.forms[asTime] > 0 && t.Task == "" {
+		return
+	}
+	for _, mark := range labelMarks {
+		with, parts := 0, map[string]bool{}
+		for name := range c.distinct {
+			split := strings.Split(name, mark)
+			if len(split) > 1 {
+				with++
+			}
+			for _, part := range split {
+				parts[strings.TrimSpace(part)] = true
+			}
+		}
+		delete(parts, "")
+		if n := len(c.distinct); with == 0 || 2*with < n && len(parts) >= n {
+			continue
+		}
+		switch {
+		case t.LabelMark != "" || t.Task == target.Classes.String():
+		case t.Task == target.Labels.String():
+			if mark != target.Mark {
+				t.LabelMark = mark
+				f.guessed("label_mark: %q is a guess by %d of %d values, such as %s", mark, with, len(c.distinct), sampleWith(c, mark))
+			}
+		default:
+			f.ask("--task labels reads several a node, --task classes each combination as a class of its own",
+				"column %s: %q stands in %d of %d values, such as %s: are they several labels?", c.name, mark, with,
+				len(c.distinct), sampleWith(c, mark))
+		}
+		return
+	}
+}
+
+func sampleWith(c *survey, mark string) string {
+	for _, name := range slices.Sorted(maps.Keys(c.distinct)) {
+		if strings.Contains(name, mark) {
+			return strconv.Quote(name)
+		}
+	}
+	return ""
+}
+
+func (f *Found) edges(s Source) error {
+	columns, names, err := f.survey(s)
+	if err != nil {
+		return err
+	}
+	t := &f.Settings
+	said := t.Weight != ""
+	f.guess(&t.Weight, "weight", names, usualWeights)
+	weights := false
+	var unused []string
+	for i, c := range columns {
+		why := c.noWeight()
+		switch name := names[i]; {
+		case name == cmp.Or(t.Source, "source") || name == cmp.Or(t.Target, "target"):
+		case name == cmp.Or(t.Weight, "weight"):
+			if said || t.DropWeights || why == "" {
+				if weights = !t.DropWeights && (len(c.distinct) > 1 || c.fractions > 0); weights {
+					f.guessed("weight: column %s has weights of edges, from %g to %g; drop_weights: true reads each as 1", name,
+						c.trend.low, c.trend.high)
+				}
+				continue
+			}
+			f.ask("--drop-weights leaves it out, --weight "+name+" takes it", "%s: column %s %s: are these weights of edges?",
+				filepath.Base(s.Files[0]), name, why)
+		case name == t.EdgeType || c.rows == c.nulls:
+		case strings.HasPrefix(why, "looks like times") || strings.Contains(why, "like a clock") || strings.HasPrefix(why, "counts"):
+			unused = append(unused, name+" ("+why+")")
+		case c.trend.n > 0 && c.trend.n == c.rows-c.nulls && why == "":
+			unused = append(unused, name+" (--weight "+name+" takes its numbers as weights)")
+		default:
+			unused = append(unused, name)
+		}
+	}
+	if unused != nil {
+		f.guessed("columns of edges that are not used: %s", strings.Join(Most(unused), ", "))
+	}
+	f.guessTypes(names, columns, weights)
+	return nil
+}
+
+// noWeight says why a column's values are hardly weights; empty: they may be.
+func (s *survey) noWeight() string {
+	if s.kinds[Time] > 0 || s.forms[asTime] > 0 {
+		return "looks like times, such as " + s.sample[0]
+	}
+	if s.trend.n == 0 && s.rows > s.nulls && s.kinds[Int]+s.kinds[Float] == 0 {
+		return "has no numbers"
+	}
+	return s.trend.NoWeight()
 }
 
 // guessUse guesses which columns are no features, and the types that their names say.
@@ -224,6 +1010,30 @@ func (f *Found) guessUse(c *survey) {
 	}
 }
 
+// settleType says the type of a column whose values have several: text where many are no numbers. A few may be slips.
+func (f *Found) settleType(c *survey) {
+	t := &f.Settings
+	_, err := c.columnType()
+	if slices.Contains(t.Drop, c.name) || t.Types[c.name] != "" || t.Features != "" || err == nil ||
+		errors.Is(err, errNoValues) || t.Decimal == "," && c.forms[asCommas] > 0 {
+		return
+	}
+	const slips = 20
+	known, most := c.kinds[Raw], 0
+	for _, n := range c.forms {
+		most = max(most, n)
+	}
+	if known > 0 && slips*(known-most) >= known && c.broken == nil && c.forms[asDate] == 0 {
+		if t.Types == nil {
+			t.Types = map[string]string{}
+		}
+		t.Types[c.name] = "text"
+		f.guessed("types: %s is text, as %d of its %d values have another form than the others", c.name, known-most, known)
+		return
+	}
+	f.ask("--types "+c.name+"=text, or --drop "+c.name, "%v", err)
+}
+
 func (f *Found) drop(name, why string) {
 	f.Settings.Drop = append(f.Settings.Drop, name)
 	f.Guesses = append(f.Guesses, fmt.Sprintf("drop %s: %s", name, why))
@@ -236,40 +1046,6 @@ func (f *Found) say(what, name, kind string) {
 	}
 	f.Settings.Types[name] = kind
 	f.Guesses = append(f.Guesses, fmt.Sprintf("%s: %s is %s by its header", what, name, kind))
-}
-
-// guessLabel finds the column of classes: the first with a usual name that does not have a value of its own for nearly
-// every node, as display names and ids have.
-func (f *Found) guessLabel(names []string, columns []*survey) error {
-	if f.Settings.Label != "" || f.Settings.Task == target.Links.String() {
-		return nil
-	}
-	usable, names := slices.Clone(names), slices.Clone(names)
-	var refused []string
-	for i, c := range columns {
-		if names[i] == f.Settings.ID || slices.Contains(f.Settings.Drop, names[i]) {
-			usable[i] = "\x00"
-		} else if why := c.noClasses(); why != "" { // also a type of nodes that all have
-			usable[i] = "\x00"
-			if matchAny(names[i], usualLabels) {
-				refused = append(refused, fmt.Sprintf("column %s %s", names[i], why))
-			}
-		}
-	}
-	err := f.guess(&f.Settings.Label, "label", usable, usualLabels, true)
-	switch {
-	case err != nil && refused != nil:
-		return fmt.Errorf(
-			"%s, so it is no class: say which column is the class (--label), among %s",
-			strings.Join(refused, "; "),
-			listed(names),
-		)
-	case err != nil: // with all names
-		return f.guess(&f.Settings.Label, "label", names, usualLabels, true)
-	case refused != nil:
-		f.Guesses = append(f.Guesses, fmt.Sprintf("label: %s, for %s", f.Settings.Label, strings.Join(refused, "; ")))
-	}
-	return nil
 }
 
 // guessSplit finds the column of roles, or the masks that say them.
@@ -294,10 +1070,8 @@ func (f *Found) guessSplit(names []string, columns []*survey) error {
 			return nil
 		}
 	}
-	if err := f.guess(&t.Split, "split", names, usualSplits, false); err != nil {
-		return err
-	}
-	if i := slices.Index(names, t.Split); i >= 0 {
+	f.guess(&t.Split, "split", names, usualSplits)
+	if i := slices.Index(names, cmp.Or(t.Split, "split")); i >= 0 {
 		f.roles(columns[i])
 	}
 	return nil
@@ -381,29 +1155,6 @@ func (f *Found) roles(c *survey) {
 		fmt.Sprintf("split_values: %s is a guess by the order of the values", strings.Join(guesses, ",")))
 }
 
-func (f *Found) edges(s Source) error {
-	columns, names, err := f.survey(s)
-	if err != nil {
-		return err
-	}
-	t := &f.Settings
-	if err := errors.Join(f.guess(&t.Source, "source", names, usualSources, true),
-		f.guess(&t.Target, "target", names, usualTargets, true),
-		f.guess(&t.Weight, "weight", names, usualWeights, false)); err != nil {
-		return err
-	}
-	weights := false
-	for i, c := range columns {
-		if names[i] == t.Weight && (len(c.distinct) > 1 || c.fractions > 0) {
-			weights = !t.DropWeights
-			f.Guesses = append(f.Guesses,
-				fmt.Sprintf("weight: column %s has weights of edges; drop_weights: true reads each as 1", c.name))
-		}
-	}
-	f.guessTypes(names, columns, weights)
-	return nil
-}
-
 // guessTypes finds the column that has the types of edges: two or more, but no more than are read, and none missing.
 func (f *Found) guessTypes(names []string, columns []*survey, weights bool) {
 	t := &f.Settings
@@ -429,26 +1180,11 @@ func (f *Found) guessTypes(names []string, columns []*survey, weights bool) {
 }
 
 // guess finds the column of a setting that is empty by the names that it often has, whatever their case.
-func (f *Found) guess(said *string, what string, names, usual []string, required bool) error {
+func (f *Found) guess(said *string, what string, names, usual []string) {
 	if *said != "" {
-		return nil
+		return
 	}
-	for _, name := range usual {
-		i := slices.Index(names, name)
-		if i < 0 {
-			i = slices.IndexFunc(names, func(column string) bool { return matches(column, name) })
-		}
-		if i < 0 {
-			continue
-		}
-		if *said = names[i]; names[i] != what {
-			f.Guesses = append(f.Guesses, fmt.Sprintf("%s: %s is a guess by its name", what, names[i]))
-		}
-		return nil
+	if *said = usualOf(names, usual); *said != "" && *said != what {
+		f.guessed("%s: %s is a guess by its name", what, *said)
 	}
-	if required {
-		return fmt.Errorf("no column is named %s: say which one is the %s (--%s), among %s", strings.Join(usual, ", "), what,
-			what, listed(names))
-	}
-	return nil
 }

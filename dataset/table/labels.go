@@ -32,10 +32,10 @@ func (t Settings) Labels() []string {
 	return columns
 }
 
-// SplitLabels returns the names in a cell of labels: a;b, or a list as programs print it, ["a", "b"] or ['a', 'b']. A
-// mark alone, or an empty list, is a node that has none of the labels.
-func SplitLabels(text string) ([]string, error) {
-	text, mark := strings.TrimSpace(text), target.Mark
+// SplitLabels returns the names in a cell of labels: a;b with the mark between, a semicolon if it is empty, or a list as
+// programs print it, ["a", "b"] or ['a', 'b']. A mark alone, or an empty list, is a node that has none of the labels.
+func SplitLabels(text, mark string) ([]string, error) {
+	text, mark = strings.TrimSpace(text), cmp.Or(mark, target.Mark)
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
 			return nil, fmt.Errorf("the list %.40q has no closing bracket", text)

@@ -231,7 +231,7 @@ func (r *EdgeReader) Read(cells []Cell) (source, target string, weight float32, 
 		return "", "", 1, fmt.Errorf("column %s: %w", r.names[r.plan.target], err)
 	}
 	for k, end := range []string{source, target} {
-		if end == "" {
+		if end == "" && !(r.settings.DropUnknown && strings.TrimSpace(cells[k].Text) != "") { // \N is no id, either
 			return "", "", 1, Fault{Dangling, fmt.Errorf("column %s: it is empty, want the id of a node",
 				r.names[r.Columns()[k]])}
 		}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +23,15 @@ const SettingsFile = "data.yaml"
 // Settings say where a table of nodes and a table of edges are, and what their columns mean. The zero value is the
 // convention of the csv format. In a file the keys are the yaml tags, and paths are relative to the file.
 type Settings struct {
-	// Nodes and Edges are files, or directories of files of one header; .csv, .csv.gz, .csv.zst, or .parquet. Nodes of
-	// several types have a table each: user=users.csv,item=items.csv, in a file a mapping of types to tables.
+	// Nodes and Edges are files of text or .parquet, or directories of such files of one header. Nodes of several types
+	// have a table each: user=users.csv,item=items.csv, in a file a mapping of types to tables. Edges may be several tables,
+	// with commas between. Without Nodes the nodes are the ids at the ends of edges. One file may have both: rows with an
+	// id are nodes then, and rows with a source are edges.
 	Nodes NodesPath `yaml:"nodes,omitempty"`
 	Edges string    `yaml:"edges,omitempty"`
 
-	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one.
+	// ID, Label and Split are columns of nodes. Empty: id, label, and split if there is one. ID, Source and Target may be
+	// several names, with commas between: of each table that which it has.
 	ID    string `yaml:"id,omitempty"`
 	Label string `yaml:"label,omitempty"`
 	// Task says what labels are: classes (or empty), labels or number. Of the latter two Label may be several columns,
@@ -54,11 +58,21 @@ type Settings struct {
 	// Features is a table of the columns node, feature and value, a row for each feature of a node that is not 0; without
 	// the column value it is 1. Features have positions then, in the order of their names, and other columns are ignored.
 	Features string `yaml:"features,omitempty"`
+	// Degree adds a feature of the column degree: the number of a node's neighbours in the table of edges.
+	Degree bool `yaml:"degree,omitempty" json:",omitempty"`
+	// LabelTable is a table of the ids and labels of nodes, whose own table has none. Empty: it has.
+	LabelTable string `yaml:"label_table,omitempty" json:",omitempty"`
+	// LabelMark stands between the labels in a cell, of the task labels. Empty: a semicolon.
+	LabelMark string `yaml:"label_mark,omitempty" json:",omitempty"`
 
 	// Source, Target and Weight are columns of edges. Empty: source, target, and weight if there is one.
 	Source string `yaml:"source,omitempty"`
 	Target string `yaml:"target,omitempty"`
 	Weight string `yaml:"weight,omitempty"`
+	// Ends are the types of nodes at the source and the target of edges, where ids tell nodes of one type alone apart:
+	// user:item. Of several tables of edges there may be a pair for each, with commas between. A node's id is its type and
+	// id then, user:5; a type without a table has the ids that edges have. Empty: no two nodes have one id.
+	Ends string `yaml:"ends,omitempty" json:",omitempty"`
 	// DropWeights reads every weight of an edge as 1.
 	DropWeights bool `yaml:"drop_weights,omitempty"`
 
@@ -80,11 +94,19 @@ type Settings struct {
 
 // TextForm says how files of text are written. Other files refuse it.
 type TextForm struct {
-	// Separator stands between the cells of a line. Empty: a comma, semicolon, tab or bar, whichever the first
-	// line has most of.
+	// Separator stands between the cells of a line: a character, one twice such as ::, or blanks for any number of spaces
+	// and tabs. Empty: a comma, semicolon, tab or bar, whichever the first line has most of, or else blanks.
 	Separator string `yaml:"separator,omitempty"`
+	// Header says of files by their names whether their first line has names of columns: first, or none. Columns without
+	// names are 0, 1, and so on. Empty: the first lines tell.
+	Header map[string]string `yaml:"header,omitempty" json:",omitempty"`
 	// Encoding is utf-8, latin1 or windows-1252. Empty: utf-8.
 	Encoding string `yaml:"encoding,omitempty"`
+}
+
+// HeaderOf returns what Header says of a file, by its own name or that of its directory.
+func (f TextForm) HeaderOf(path string) string {
+	return cmp.Or(f.Header[filepath.Base(path)], f.Header[filepath.Base(filepath.Dir(path))])
 }
 
 // columnTypes are the types of columns by the names that Settings.Types gives them.
@@ -136,8 +158,13 @@ func (t Settings) Validate() error {
 	if err := t.checkLinks(); err != nil {
 		return err
 	}
-	if err := t.checkNodeTables(); err != nil {
+	if err := errors.Join(t.checkNodeTables(), t.checkEnds()); err != nil {
 		return err
+	}
+	for file, line := range t.Header {
+		if line != "first" && line != "none" {
+			return fmt.Errorf("header: %.100s is %.40q, want first or none", file, line)
+		}
 	}
 	for value, role := range t.SplitValues {
 		if _, ok := splitNames[role]; !ok {
@@ -200,7 +227,12 @@ func ReadSettings(file string) (Settings, error) {
 
 // MapPaths applies a function to the path of each table.
 func (t *Settings) MapPaths(path func(string) string) {
-	t.Nodes, t.Edges, t.Features = t.mapNodes(path), path(t.Edges), path(t.Features)
+	edges := t.EdgeTables()
+	for k := range edges {
+		edges[k] = path(edges[k])
+	}
+	t.Nodes, t.Edges, t.Features = t.mapNodes(path), strings.Join(edges, ","), path(t.Features)
+	t.LabelTable = path(t.LabelTable)
 }
 
 // maxSettingsBytes bounds a file of Settings.
@@ -212,7 +244,7 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
 		return Settings{}, err
 	}
-	if t.Nodes == "" || t.Edges == "" {
+	if t.Edges == "" {
 		return Settings{}, errors.New("want nodes and edges: the files of the two tables")
 	}
 	return t, t.Validate()
@@ -220,7 +252,7 @@ func decodeSettings(r io.Reader) (t Settings, err error) {
 
 // Name is the name of a data set of two tables: the file name of the first table of nodes up to its first dot.
 func (t Settings) Name() string {
-	path := string(t.Nodes)
+	path := cmp.Or(string(t.Nodes), t.EdgeTables()[0])
 	if tables := t.NodeTables(); tables != nil {
 		path = tables[0].Path
 	}

@@ -51,6 +51,10 @@ func (t Settings) CheckRows() error {
 		return errors.New("edges have directions (--directed, directed: true)" + only)
 	case t.EdgeType != "":
 		return fmt.Errorf("edges have types (--edge-type %s, edge_type)"+only, t.EdgeType)
+	case t.Ends != "":
+		return fmt.Errorf("ids are told apart by types (--ends %s, ends)"+only, t.Ends)
+	case t.LabelTable != "" || t.Degree || len(t.EdgeTables()) > 1 || t.Edges != "" && string(t.Nodes) == t.Edges:
+		return errors.New("labels in a table of their own, the degree as a feature, and several tables of edges" + only)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"rivulet/dataset/literal"
 	"rivulet/schema"
@@ -49,6 +50,8 @@ type survey struct {
 	categorical bool            // the file says so
 	sample      []string        // the first values
 	width       int             // of the first list without brackets
+	trend       Trend           // of numbers
+	bytes       bool            // some text is not UTF-8
 	ragged      *sighting       // the first list without brackets of another length
 	broken      error           // why the first list that cannot be read cannot be
 }
@@ -76,6 +79,7 @@ func (s *survey) see(c *Cell, at Place, commas bool) {
 		s.count(c.Text)
 	case Int:
 		s.count(c.String())
+		s.trend.See(float64(c.Int))
 	case Float:
 		s.float(c.Float, at)
 		if math.IsNaN(c.Float) {
@@ -168,6 +172,7 @@ func (s *survey) float(v float64, at Place) {
 		s.fractions++
 	}
 	s.floats++
+	s.trend.See(v)
 }
 
 func (s *survey) raw(text string, at Place, commas bool) {
@@ -176,6 +181,7 @@ func (s *survey) raw(text string, at Place, commas bool) {
 		return
 	}
 	s.kinds[Raw]++
+	s.bytes = s.bytes || !utf8.ValidString(text)
 	s.count(text)
 	s.keepSample(text)
 	form := s.form(text, at, commas)

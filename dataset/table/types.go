@@ -22,14 +22,14 @@ var namedTable = regexp.MustCompile(`^([^=./\\]+)=(.+)$`)
 
 // NodeTables returns the tables that Nodes names, one for each type of nodes; nil: nodes are of one type, in one table.
 func (t Settings) NodeTables() (tables []NodeTable) {
-	for part := range strings.SplitSeq(string(t.Nodes), ",") {
+	for part := range strings.SplitSeq(strings.TrimSuffix(string(t.Nodes), ","), ",") {
 		of := namedTable.FindStringSubmatch(strings.TrimSpace(part))
 		if of == nil {
 			return nil
 		}
 		tables = append(tables, NodeTable{of[1], of[2]})
 	}
-	if len(tables) < 2 { // split=train/part.csv is a path
+	if len(tables) < 2 && t.Ends == "" { // split=train/part.csv is a path
 		return nil
 	}
 	return tables
@@ -52,6 +52,10 @@ func (t Settings) mapNodes(path func(string) string) NodesPath {
 // nodes do not have.
 func (t Settings) checkNodeTables() error {
 	tables := t.NodeTables()
+	if tables == nil && strings.HasSuffix(string(t.Nodes), ",") {
+		return errors.New("nodes has the tables of 1 types, want at least 2, or the path of one table, or the types at the " +
+			"ends of edges (ends: user:item)")
+	}
 	for k, of := range tables {
 		switch {
 		case slices.ContainsFunc(tables[:k], func(other NodeTable) bool { return other.Type == of.Type }):
@@ -86,11 +90,12 @@ func (p *NodesPath) UnmarshalYAML(of *yaml.Node) error {
 		}
 		parts = append(parts, part)
 	}
-	if len(parts) < 2 {
-		return fmt.Errorf("line %d: nodes has the tables of %d types, want at least 2, or the path of one table", of.Line,
-			len(parts))
+	if len(parts) == 0 {
+		return fmt.Errorf("line %d: nodes has no table, want those of its types, or the path of one table", of.Line)
 	}
-	*p = NodesPath(strings.Join(parts, ","))
+	if *p = NodesPath(strings.Join(parts, ",")); len(parts) == 1 {
+		*p += "," // the path split=train/part.csv is no mapping
+	}
 	return nil
 }
 
@@ -121,11 +126,25 @@ type typeColumns struct {
 // TypedNodes finds the tables of nodes by their types as one table. It has the columns of all of them and, first, the
 // column [NodeType]. Columns of one name in several tables become columns of their own, user.age and item.age, unless
 // they have a meaning of their own, such as id, label and split.
-func TypedNodes(t Settings, kinds []Kind) (Source, error) {
+func TypedNodes(t Settings, kinds []Kind, edges Source) (Source, error) {
+	ends, err := t.EndTypes()
+	if err != nil {
+		return Source{}, err
+	}
 	of := &typeColumns{names: []string{NodeType}, categorical: []bool{true}, of: map[string]string{},
 		columns: map[string][]string{}}
 	out := Source{types: of}
 	opens, typeOf := map[string]Opener{}, map[string]string{}
+	var bare []string // types without a table
+	for _, pair := range ends {
+		for _, kind := range pair {
+			if !slices.Contains(bare, kind) && !slices.ContainsFunc(t.NodeTables(), func(of NodeTable) bool {
+				return of.Type == kind
+			}) {
+				bare = append(bare, kind)
+			}
+		}
+	}
 	categorical := map[string]bool{} // by type and column
 	seen := map[string]int{}
 	for _, one := range t.NodeTables() {
@@ -133,6 +152,7 @@ func TypedNodes(t Settings, kinds []Kind) (Source, error) {
 		if err != nil {
 			return out, err
 		}
+		s = s.with(renamed(t.ID))
 		own, categories, err := s.Columns()
 		if err != nil {
 			return out, err
@@ -174,11 +194,27 @@ func TypedNodes(t Settings, kinds []Kind) (Source, error) {
 			return out, fmt.Errorf("%s: %w", one.Path, err)
 		}
 	}
+	if id := cmp.Or(t.ID, "id"); !slices.Contains(of.names, id) {
+		of.names, of.categorical = append(of.names, id), append(of.categorical, false)
+	}
+	if bare != nil {
+		s := t.nodesOf(edges, bare)
+		for _, path := range s.Paths() {
+			if opens[path] != nil {
+				return out, fmt.Errorf("%s has nodes and edges, and type %s has no table", path, bare[0])
+			}
+			opens[path] = s.open
+		}
+		out.Files = append(out.Files, s.Paths()...)
+	}
 	first := map[string][]string{} // a type's columns as its first file has them
 	out.form = t.TextForm
 	out.open = func(f *os.File, name string, size int64, form TextForm, use func(File) error) error {
 		return opens[name](f, name, size, form, func(file File) error {
 			kind := typeOf[name]
+			if kind == "" { // of the types without a table
+				return use(of.view(file, ""))
+			}
 			file, err := partitioned(file, name)
 			if err != nil {
 				return err
@@ -189,7 +225,11 @@ func TypedNodes(t Settings, kinds []Kind) (Source, error) {
 			if file, err = ordered(file, first[kind]); err != nil {
 				return err
 			}
-			return use(of.view(file, kind))
+			file = of.view(file, kind)
+			if ends != nil {
+				file = &changed{file, map[int]func(*Cell) error{slices.Index(of.names, cmp.Or(t.ID, "id")): ofType(kind)}}
+			}
+			return use(file)
 		})
 	}
 	return out, nil
@@ -206,8 +246,12 @@ func (t Settings) shared(name string) bool {
 func (of *typeColumns) view(file File, kind string) File {
 	v := &typeFile{view: view{File: file, names: of.names, values: make([]Cell, len(of.names))}, of: of}
 	v.values[0] = Cell{Kind: Text, Text: kind}
+	own := of.columns[kind]
+	if kind == "" {
+		own = file.Columns()
+	}
 	for _, name := range of.names {
-		v.from = append(v.from, slices.Index(of.columns[kind], name))
+		v.from = append(v.from, slices.Index(own, name))
 	}
 	return v
 }
@@ -217,6 +261,9 @@ type typeFile struct {
 	view
 	of *typeColumns
 }
+
+// typed reports whether nodes are of several types, or of one that its ids name.
+func (t Settings) typed() bool { return t.NodeTables() != nil || t.Ends != "" }
 
 func (v *typeFile) Categorical(column int) bool { return v.of.categorical[column] }
 
@@ -233,6 +280,9 @@ func (s *Stream) ColumnTypes() map[string]string {
 
 // elsewhere is the number of nodes of other types than the one that has a column.
 func (s *Stream) elsewhere(column string) int {
+	if column == DegreeColumn && s.settings.Degree {
+		return 0
+	}
 	kind, ok := s.ColumnTypes()[column]
 	if !ok {
 		return 0

@@ -72,8 +72,8 @@ func CheckInPlace(o table.Settings) error {
 		return fmt.Errorf(
 			"table %s: features by name are fitted to all rows, which Spark alone sees of a table by URL: give --positional, "+
 				"for features that are numbers, or the path of a file", o.Nodes)
-	case o.TextForm != table.TextForm{} || o.Decimal != "":
-		return errors.New("--separator, --decimal and --encoding are for CSV, and tables by URL are Parquet")
+	case o.Separator != "" || o.Encoding != "" || o.Header != nil || o.Decimal != "":
+		return errors.New("--separator, --decimal, --encoding and --header are for CSV, and tables by URL are Parquet")
 	}
 	for _, path := range []string{string(o.Nodes), o.Edges} {
 		if password.MatchString(path) {
