@@ -80,6 +80,8 @@ func Connect(o RedisOptions) (Client, error) {
 		cluster := o.universal(options).Cluster()
 		cluster.MaxRetries = -1 // the cluster's client has its own retries, redirections too
 		cluster.ClusterStateReloadInterval = clusterStateTTL
+		host, _, _ := net.SplitHostPort(options.Addr)
+		cluster.NewClient = (&endpoints{asked: host}).newClient
 		return redis.NewClusterClient(cluster), nil
 	case o.Sentinel.Master != "":
 		return redis.NewFailoverClient(o.universal(options).Failover()), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"rivulet/mapping"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -213,6 +214,35 @@ func TestCluster(t *testing.T) {
 	expect.OK(t, c.killReplicated((owner+1)%3))
 	if got, err := client.Get(t.Context(), "key").Result(); got != "value" || err != nil {
 		t.Errorf("the key is %q (%v) after a move and a failover", got, err)
+	}
+}
+
+// Nodes that leave out their hosts, as behind an address translation, are reached under the host that was asked; also
+// in redirections.
+func TestClusterWithoutHosts(t *testing.T) {
+	for _, kind := range []string{"unknown-endpoint", "hostname"} {
+		t.Run(kind, func(t *testing.T) {
+			c := startCluster(t, 2)
+			for _, n := range c.Nodes {
+				if _, err := n.Do("CONFIG", "SET", "cluster-preferred-endpoint-type", kind); err != nil {
+					t.Skipf("this redis-server has no setting of endpoints: %v", err)
+				}
+			}
+			client, err := mapping.Connect(mapping.RedisOptions{URL: "redis://" + c.Nodes[0].Addr, Cluster: true})
+			expect.OK(t, err)
+			defer func() { _ = client.Close() }()
+			for i := range 40 {
+				expect.OK(t, client.Set(t.Context(), fmt.Sprint("key", i), i, 0).Err())
+			}
+			slot := client.(*redis.ClusterClient).ClusterKeySlot(t.Context(), "key7").Val()
+			owner := int(slot) * 2 / slots
+			expect.OK(t, c.moveSlot(int(slot), owner, 1-owner, func() {}))
+			for i := range 40 {
+				if got, err := client.Get(t.Context(), fmt.Sprint("key", i)).Int(); got != i || err != nil {
+					t.Errorf("key%d is %d (%v)", i, got, err)
+				}
+			}
+		})
 	}
 }
 
