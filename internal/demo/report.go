@@ -17,7 +17,10 @@ type Report struct {
 	Accuracy        float64 `json:"accuracy"`         // of the stream
 	AccuracyOffline float64 `json:"accuracy_offline"` // O→S, by the trainer
 	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
-	TrainSeconds    float64 `json:"train_seconds"`    // 0: the artifact was made before
+	// WholeBatch is how many arrivals were joined to the original graph at a time, without edges among them; 0: as the
+	// stream's micro-batches, with these edges.
+	WholeBatch      int     `json:"whole_batch,omitempty"`
+	TrainSeconds    float64 `json:"train_seconds"` // 0: the artifact was made before
 	ArtifactVersion string  `json:"artifact_version"`
 	Seed            uint64  `json:"seed"`
 }
@@ -59,9 +62,16 @@ type Shares struct {
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "accuracy on %d arrivals\t%s batches\t\n", r.Arrivals, r.Mode)
-	fmt.Fprintf(t, "  the stream, on S of %d nodes\t%.2f%%\t\n", r.SyntheticNodes, r.Accuracy)
+	fmt.Fprintf(t, "  the stream, on %d synthetic nodes\t%.2f%%\t\n", r.SyntheticNodes, r.Accuracy)
 	fmt.Fprintf(t, "  the same artifact, offline\t%.2f%%\t\n", r.AccuracyOffline)
-	fmt.Fprintf(t, "  Whole: the model on T of %d nodes\t%.2f%%\t\n", r.Nodes, r.AccuracyWhole)
+	joined := "in the stream's batches"
+	switch {
+	case r.WholeBatch == 1:
+		joined = "each arrival alone"
+	case r.WholeBatch > 1:
+		joined = fmt.Sprintf("%d arrivals at a time", r.WholeBatch)
+	}
+	fmt.Fprintf(t, "  the model on the %d nodes that it was trained on, %s\t%.2f%%\t\n", r.Nodes, joined, r.AccuracyWhole)
 	r.Delivery.print(t)
 	trained := "made before"
 	if r.TrainSeconds > 0 {

@@ -134,7 +134,7 @@ func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) 
 		ArtifactVersion: m.Version, Seed: m.Seed}
 	if o.Mode == config.ModeNode && o.Artifact == nil { // a prediction does not depend on its batch
 		calibration := m.Models[0].Calibration.Kind
-		r.AccuracyWhole = accuracyOf(outcome.Results, eval.OtoO, propagation.None)
+		r.AccuracyWhole, r.WholeBatch = wholeOf(outcome.Results, o.Train.Batch)
 		r.AccuracyOffline = accuracyOf(outcome.Results, eval.OtoS, calibration)
 		return r, nil
 	}
@@ -144,7 +144,8 @@ func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) 
 	}
 	batches := t.batches(d)
 	if o.Mode == config.ModeNode {
-		batches = dataset.Batches(d.Test, o.Train.Batch) // as the trainer measures the whole graph
+		r.WholeBatch = o.Train.Batch
+		batches = dataset.Batches(d.Test, r.WholeBatch) // as the trainer measures the whole graph
 	}
 	var err error
 	r.AccuracyWhole, r.AccuracyOffline, err = offline(d, &of, batches, o.Mode == config.ModeGraph)
@@ -162,6 +163,17 @@ func offline(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 		return 0, 0, err
 	}
 	return eval.Compare(d, b, batches, graphBatch, served, served.Bins())
+}
+
+// wholeOf returns the accuracy on the whole graph and how many arrivals were joined to it at a time: 1, if every test node
+// was measured so.
+func wholeOf(results []eval.Result, batch int) (accuracy float64, joined int) {
+	for _, r := range results {
+		if r.Alone != nil && r.Alone.Nodes == r.Alone.Of {
+			return r.Alone.Whole, 1
+		}
+	}
+	return accuracyOf(results, eval.OtoO, propagation.None), batch
 }
 
 // accuracyOf returns a figure for node batches.
