@@ -30,7 +30,7 @@ func ExampleRunConsumer() {
 
 func predictOne(ctx context.Context) error {
 	broker, err := devstack.StartKafka(devstack.KafkaOptions{Topics: map[string]int{"arrivals": 1, "predictions": 1,
-		"dead-letters": 1}})
+		"arrivals.dead-letters": 1}})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -41,8 +42,14 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
+	ends := make(chan time.Time, 1)
+	defer context.AfterFunc(ctx, func() { ends <- time.Now().Add(cfg.Shutdown.DrainTimeout) })()
 	err = app.RunConsumer(ctx, cfg, log, tracer)
-	if failed := tracer.Close(ctx, cfg.Shutdown.DrainTimeout); failed != nil {
+	limit := cfg.Shutdown.DrainTimeout
+	if ctx.Err() != nil { // the spans have what is left of it
+		limit = time.Until(<-ends)
+	}
+	if failed := tracer.Close(ctx, limit); failed != nil {
 		log.Warn("spans were not sent", "error", failed)
 	}
 	return err

@@ -109,12 +109,22 @@ func (c *Consumer) awaitVersion(ctx context.Context) error {
 	}
 	version := outage.Attempts()
 	for c.opts.Path.Versions.Current() == nil {
-		if err := version.Failed(ctx, ErrNoVersion); err != nil {
+		if err := version.Failed(ctx, c.noVersion()); err != nil {
 			return err
 		}
 	}
 	version.Over()
 	return nil
+}
+
+// noVersion returns why there is no version to serve, as far as its source says.
+func (c *Consumer) noVersion() error {
+	if v, can := c.opts.Path.Versions.(interface{ Trouble() error }); can {
+		if why := v.Trouble(); why != nil {
+			return fmt.Errorf("%w: %w", ErrNoVersion, why)
+		}
+	}
+	return ErrNoVersion
 }
 
 // Options are a consumer's. Zero values mean the defaults named here.

@@ -32,7 +32,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	defer readers.Wait()
 	defer stop(nil)
 	defer context.AfterFunc(g.Rebalance(), func() { stop(errEnded) })() //nolint:contextcheck // the generation's own
-	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	work, cut := context.WithCancelCause(retry.Draining(context.WithoutCancel(ctx), ctx))
 	defer cut(nil)
 
 	readers.Go(func() { // from now on: an assignment of what is not there must not be waited for
@@ -150,7 +150,7 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 	}
 	limit, err := c.source.RebalanceTimeout()/2, fmt.Errorf("%w: its last batch took too long", retry.ErrGeneration)
 	if ctx.Err() != nil {
-		limit, err = c.opts.DrainTimeout, ErrDrainTimeout
+		limit, err = c.opts.DrainTimeout-leaving(c.opts.DrainTimeout), ErrDrainTimeout
 	}
 	fired, release := c.opts.Path.Clock.NewTimer(limit)
 	defer release()
@@ -161,6 +161,10 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 		return err
 	}
 }
+
+// leaving returns the part of a drain that is kept for what follows the last batch: to abort its transaction, and to
+// leave the group.
+func leaving(drain time.Duration) time.Duration { return min(3*time.Second, drain/4) }
 
 // read hands over the records of one partition until ctx ends. It holds at most one chunk; the next is fetched while
 // that one waits. It returns an error only for a failure that waiting does not mend.

@@ -248,21 +248,21 @@ func (c *Client) coordinator(ctx context.Context, group string) (int32, error) {
 func (c *Client) topic(ctx context.Context, topic string) (*metadata.ResponseTopic, error) {
 	m, err := c.transport.RoundTrip(ctx, c.addr, &metadata.Request{TopicNames: []string{topic}})
 	if err != nil {
-		return nil, fmt.Errorf("reading the partitions of %s: %w", topic, err)
+		return nil, err
 	}
 	for i := range m.(*metadata.Response).Topics {
 		t := &m.(*metadata.Response).Topics[i]
 		switch {
 		case t.Name != topic:
 		case t.ErrorCode != 0:
-			return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.Error(t.ErrorCode))
+			return nil, kafkago.Error(t.ErrorCode)
 		case len(t.Partitions) == 0:
-			return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.LeaderNotAvailable)
+			return nil, kafkago.LeaderNotAvailable
 		default:
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("reading the partitions of %s: %w", topic, kafkago.UnknownTopicOrPartition)
+	return nil, kafkago.UnknownTopicOrPartition
 }
 
 // countPartitions returns the partitions of each topic that has some; the error of another one names a similar topic.
@@ -274,7 +274,7 @@ func (c *Client) countPartitions(ctx context.Context, topics ...string) (counts 
 			counts[name] = len(t.Partitions)
 			continue
 		}
-		err = c.nameSimilar(ctx, name, missing)
+		err = c.unusable(ctx, name, missing)
 	}
 	return counts, err
 }

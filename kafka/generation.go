@@ -131,7 +131,7 @@ func (g *Generation) send(ctx context.Context, c *commitment) {
 	if c.err != nil {
 		return // the records of the commit that failed are read again, and those behind them
 	}
-	coordinator, err := g.source.client.commitMarked(context.WithoutCancel(ctx), g.Member(), c.next, g.coordinator)
+	coordinator, err := g.source.client.commitMarked(ctx, g.Member(), c.next, g.coordinator)
 	g.coordinator = coordinator
 	if err != nil {
 		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)

@@ -55,7 +55,7 @@ func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
 func (c *Client) leader(ctx context.Context, at TopicPartition) (id, epoch int32, err error) {
 	t, err := c.topic(ctx, at.Topic)
 	if err != nil {
-		return -1, -1, err
+		return -1, -1, fmt.Errorf("reading the partitions of %s: %w", at.Topic, err)
 	}
 	all := t.Partitions
 	if at.Partition < len(all) && int(all[at.Partition].PartitionIndex) == at.Partition { // in order, as brokers send them

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +34,8 @@ type SourceOptions struct {
 	// Purpose says what this program does with the records, as "writes to predictions". Members of a group with another
 	// one are named in a warning.
 	Purpose string
+	// Writes are topics that must exist, too, before the member joins: it writes there, and makes no topics.
+	Writes []string
 	// Start is for topics for which the group has no committed offset; empty means Earliest, and AtTime wants
 	// StartTime. A partition without one beside others that have one is new, and read from its beginning. A
 	// partition whose log begins after the committed offset, or ends or divides before it, is read from
@@ -137,11 +141,12 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 // RebalanceTimeout returns how long the group waits for this member when a rebalance begins.
 func (s *Source) RebalanceTimeout() time.Duration { return s.opts.RebalanceTimeout }
 
-// Await waits until the topics exist.
+// Await waits until all topics exist, those that are written to as well.
 func (s *Source) Await(ctx context.Context) error {
 	topics := s.with.Outage(retry.StageTopics).StartsOver(s.client.startsOver()).Attempts()
 	for {
-		views, err := s.client.look(ctx, s.opts.Topics...)
+		views, err := s.client.look(ctx, slices.Concat(s.opts.Topics, s.opts.Writes)...)
+		maps.DeleteFunc(views, func(topic string, _ topicView) bool { return !slices.Contains(s.opts.Topics, topic) })
 		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
 			s.begun = make(map[string]int, len(views))
 			for topic, v := range views {

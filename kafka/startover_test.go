@@ -189,6 +189,7 @@ func TestAMemberThatIsAlwaysToJoinAgainIsANewOne(t *testing.T) {
 // A topic that is followed is made anew with fewer partitions, and gets them again later.
 func TestFollowingATopicMadeAnewWithFewerPartitions(t *testing.T) {
 	b := newBench(t, 1)
+	b.sender = b.sink()
 	b.impatient()
 	r, err := NewReader(b.way, ReaderOptions{Topic: "arrivals", FetchWait: 20 * time.Millisecond}, b.with)
 	expect.OK(t, err)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/kafka/retry"
 	"rivulet/kafka/wire"
 )
 
@@ -71,22 +73,32 @@ func (c *Client) look(ctx context.Context, topics ...string) (views map[string]t
 			views[*t.Topic] = topicView{t.TopicID, len(t.Partitions)}
 		}
 	}
+	var missing []error
 	for _, name := range topics {
-		if _, found := views[name]; found {
-			continue
+		if _, found := views[name]; !found {
+			missing = append(missing, c.unusable(ctx, name, cmp.Or(failures[name], error(kafkago.UnknownTopicOrPartition))))
 		}
-		err = cmp.Or(failures[name], error(kafkago.UnknownTopicOrPartition))
-		err = c.nameSimilar(ctx, name, fmt.Errorf("reading the partitions of %s: %w", name, err))
 	}
-	return views, err
+	if len(missing) == 1 {
+		return views, missing[0]
+	}
+	slices.SortStableFunc(missing, func(a, b error) int { // a missing right first: it ends the program
+		return cmp.Compare(retry.Judge(b), retry.Judge(a))
+	})
+	return views, errors.Join(missing...)
 }
 
-// nameSimilar adds to an error that says that a topic is missing the one that was probably meant.
-func (c *Client) nameSimilar(ctx context.Context, topic string, err error) error {
+// unusable says why a topic cannot be used. Of one that is missing it names the one that was probably meant, and says
+// what to do: Rivulet makes no topics.
+func (c *Client) unusable(ctx context.Context, topic string, err error) error {
 	if !errors.Is(err, kafkago.UnknownTopicOrPartition) {
-		return err
+		return fmt.Errorf("reading the partitions of %s: %w", topic, err)
 	}
-	return fmt.Errorf("%w%s", err, c.Similar(ctx, topic))
+	create := ": create it"
+	if similar := c.Similar(ctx, topic); similar != "" {
+		create = similar + " Correct its name, or create it"
+	}
+	return fmt.Errorf("the topic %s does not exist%s (kafka-topics.sh --create --topic %s): %w", topic, create, topic, err)
 }
 
 // epochEnd asks a partition's leader, in the epoch that it is thought to be in, where the records of an epoch end:

@@ -62,7 +62,8 @@ type Watcher struct {
 	loader  loader
 	current atomic.Pointer[Version]
 
-	again atomic.Bool // a version that was refused is to be tried again
+	last  atomic.Pointer[error] // of the last poll
+	again atomic.Bool           // a version that was refused is to be tried again
 
 	mu      sync.Mutex // held while polling, so that Load and Run do not meet
 	held    heartbeats
@@ -110,6 +111,14 @@ func (w *Watcher) Current() *Version { return w.current.Load() }
 
 // Ready reports whether there is a version to serve.
 func (w *Watcher) Ready() bool { return w.Current() != nil }
+
+// Trouble returns why the last poll failed, nil if it did not.
+func (w *Watcher) Trouble() error {
+	if err := w.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // StartOver has the next poll try the version that was refused last once more, as what it was refused for may have
 // passed.
@@ -176,7 +185,9 @@ func (w *Watcher) leave(ctx context.Context) {
 func (w *Watcher) poll(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return mapping.Misdirected(w.loader.client, w.follow(ctx))
+	err := mapping.Misdirected(w.loader.client, w.follow(ctx))
+	w.last.Store(&err)
+	return err
 }
 
 // follow reads CURRENT and takes the version that it names.

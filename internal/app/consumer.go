@@ -34,7 +34,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	defer cancel(nil)
 	s := &streamService{cfg: cfg, log: log, background: &services{}, journal: observe.NewJournal(log, nil)}
 	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
-	err := s.serve(ctx, running, also, cancel)
+	err := endsBy(ctx, cfg.Shutdown.DrainTimeout, func() error { return s.serve(ctx, running, also, cancel) })
 	drained()
 	if errors.Is(err, consumer.ErrDrainTimeout) { // the rest only names the work that was cut off
 		err = fmt.Errorf("%w: what was in hand after %s is not committed, and is read again", consumer.ErrDrainTimeout,
@@ -42,6 +42,26 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, als
 	}
 	s.journal.Summary(err)
 	return err
+}
+
+// endsBy returns what work returns, or [consumer.ErrDrainTimeout] if it has not returned for limit after ctx ended:
+// whatever hangs then, such as a server that accepts connections and never answers, is left to the end of the process.
+func endsBy(ctx context.Context, limit time.Duration, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("%w: something still hung after %s", consumer.ErrDrainTimeout, limit)
+	}
 }
 
 // announceDrain logs when ctx ends, and why. The caller calls ended when the drain is over, or never began.
@@ -228,7 +248,8 @@ func sourceOptions(cfg config.Consumer) kafka.SourceOptions {
 	if !cfg.Kafka.StartTime().IsZero() {
 		start = kafka.AtTime
 	}
-	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals}, Start: start,
+	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals},
+		Writes: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters}, Start: start,
 		Purpose: purpose(cfg), StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval, Instance: cfg.Kafka.InstanceID}
 }

@@ -5,7 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +26,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
-	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
@@ -180,12 +182,13 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 	names := config.Default[config.Consumer]().Kafka.Topics
 	readIn, writeOut := may(kmsg.ACLResourceTypeTopic, names.Arrivals, kmsg.ACLOperationRead),
 		may(kmsg.ACLResourceTypeTopic, names.Predictions, kmsg.ACLOperationWrite)
+	letters := may(kmsg.ACLResourceTypeTopic, names.DeadLetters, kmsg.ACLOperationWrite)
 	join := may(kmsg.ACLResourceTypeGroup, "rivulet", kmsg.ACLOperationRead)
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics(), Users: []devstack.KafkaUser{
 		{Mechanism: "PLAIN", Name: "all", Password: "word"},
-		{Mechanism: "PLAIN", Name: "no-input", Password: "word", ACLs: []kfake.ACL{writeOut, join}},
-		{Mechanism: "PLAIN", Name: "no-group", Password: "word", ACLs: []kfake.ACL{readIn, writeOut}},
-		{Mechanism: "PLAIN", Name: "no-output", Password: "word", ACLs: []kfake.ACL{readIn, join}},
+		{Mechanism: "PLAIN", Name: "no-input", Password: "word", ACLs: []kfake.ACL{writeOut, letters, join}},
+		{Mechanism: "PLAIN", Name: "no-group", Password: "word", ACLs: []kfake.ACL{readIn, writeOut, letters}},
+		{Mechanism: "PLAIN", Name: "no-output", Password: "word", ACLs: []kfake.ACL{readIn, letters, join}},
 	}})
 	expect.OK(t, err)
 	defer k.Close()
@@ -223,36 +226,56 @@ func TestRefusalsEndTheConsumer(t *testing.T) {
 	}
 }
 
-// A consumer that waits for a topic which does not exist names a similar one of the cluster.
-func TestAMissingTopicIsNamedWithASimilarOne(t *testing.T) {
+// A consumer waits for each topic that it reads or writes before it joins its group. The line that repeats names the
+// topic, a similar one of the cluster, and what to do; /readyz does, too. It makes no topic, and ends at once.
+func TestAMissingTopicIsNamedAtTheStart(t *testing.T) {
 	k, err := devstack.StartKafka(devstack.KafkaOptions{Topics: topics()})
 	expect.OK(t, err)
 	defer k.Close()
 	for _, c := range []struct {
-		misspell    func(*config.Topics)
-		waits, name string
+		misspell func(*config.Topics) *string
+		topic    string
+		similar  string
 	}{
-		{func(t *config.Topics) { t.Arrivals = "arivals" }, "waiting for the topics", "did you mean arrivals?"},
-		{func(t *config.Topics) { t.Predictions = "prediction" }, "waiting for the brokers to take records",
-			"did you mean predictions?"},
+		{func(t *config.Topics) *string { return &t.Arrivals }, "arivals", "arrivals"},
+		{func(t *config.Topics) *string { return &t.Predictions }, "prediction", "predictions"},
+		{func(t *config.Topics) *string { return &t.DeadLetters }, "arrivals.dead-letter", "arrivals.dead-letters"},
 	} {
 		cfg, ids := pinnedConfig(t, k.Addrs()...)
 		send(t, cfg, ids)
-		c.misspell(&cfg.Kafka.Topics)
-		cfg.Shutdown.DrainTimeout = time.Second
+		*c.misspell(&cfg.Kafka.Topics) = c.topic
+		cfg.Shutdown.DrainTimeout = time.Hour
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		expect.OK(t, err)
+		cfg.HTTP.Listen = listener.Addr().String()
+		expect.OK(t, listener.Close())
 		ctx, stop := context.WithCancel(t.Context())
 		var log harness.Transcript
 		done := make(chan error, 1)
 		go func() { done <- RunConsumer(ctx, cfg, slog.New(slog.NewTextHandler(&log, nil)), nil) }()
+		says := func(text string) bool {
+			return strings.Contains(text, "the topic "+c.topic+" does not exist, did you mean "+c.similar+"?") &&
+				strings.Contains(text, "kafka-topics.sh --create --topic "+c.topic)
+		}
 		await(t, func() bool {
 			return slices.ContainsFunc(strings.Split(log.String(), "\n"), func(line string) bool {
-				return strings.Contains(line, c.waits) && strings.Contains(line, c.name)
+				return strings.Contains(line, "waiting for the topics") && says(line)
 			})
 		})
-		stop()
-		if err := <-done; err != nil && !errors.Is(err, consumer.ErrDrainTimeout) {
-			t.Error(err)
+		await(t, func() bool {
+			answer, err := http.Get("http://" + cfg.HTTP.Listen + "/readyz")
+			if err != nil {
+				return false
+			}
+			defer answer.Body.Close()
+			body, _ := io.ReadAll(answer.Body)
+			return answer.StatusCode == http.StatusServiceUnavailable && says(string(body))
+		})
+		if k.Cluster.TopicInfo(c.topic) != nil {
+			t.Errorf("the consumer has made the topic %s", c.topic)
 		}
+		stop()
+		expect.OK(t, <-done)
 	}
 }
 

@@ -27,6 +27,11 @@ func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
 
 // serveOn is RunServe on a listener, which it closes.
 func serveOn(ctx context.Context, listener net.Listener, cfg config.Serve, log *slog.Logger) error {
+	return endsBy(ctx, cfg.Shutdown.DrainTimeout, func() error { return serveUntil(ctx, listener, cfg, log) })
+}
+
+// serveUntil is serveOn without a bound on the time that its end takes.
+func serveUntil(ctx context.Context, listener net.Listener, cfg config.Serve, log *slog.Logger) error {
 	b := build.Read()
 	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	logSettings(log, cfg)

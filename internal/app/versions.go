@@ -32,6 +32,19 @@ func (v versions) Current() consumer.Version {
 	return nil
 }
 
+// Trouble is why a watcher cannot follow CURRENT, and what to do; nil: it can.
+func (v versions) Trouble() error {
+	watcher, ok := v.source.(*serving.Watcher)
+	if !ok {
+		return nil
+	}
+	err := watcher.Trouble()
+	if errors.Is(err, serving.ErrNothingPublished) {
+		err = fmt.Errorf("%w: trainer publish --artifact DIRECTORY with the same redis.url and redis.prefix", err)
+	}
+	return err
+}
+
 // StartOver has a watcher forget what it has refused.
 func (v versions) StartOver() {
 	if watcher, ok := v.source.(*serving.Watcher); ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type health struct {
 	partitions int
 	stalled    time.Time                             // when a batch began to wait for something; zero: none waits
 	stalledBy  string                                // the thing that it waits for, and the error
+	startsBy   string                                // what the consumer waits for before it is in its group, and the error
 	overdue    map[kafka.TopicPartition]window.Stats // of partitions whose arrivals wait too long for edges
 }
 
@@ -35,14 +37,20 @@ const readyWithin = 30 * time.Second
 // batchStages are the stages in which a batch waits; it is delivered once the wait is over.
 var batchStages = []string{consumer.StageLookup, consumer.StageRows, consumer.StageStore, consumer.StagePublish}
 
+// startStages are the stages in which a consumer waits before it is in its group.
+var startStages = []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup, consumer.StageOffsets}
+
 // retried notes that an attempt failed and will be repeated.
 func (h *health) retried(stage string, err error) {
 	h.sign()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.Contains(startStages, stage) {
+		h.startsBy = strings.ReplaceAll(fmt.Sprintf("%s: %v", stage, err), "\n", "; ")
+	}
 	if !slices.Contains(batchStages, stage) {
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.stalled.IsZero() {
 		h.stalled = h.lastSign
 	}
@@ -101,6 +109,7 @@ func (h *health) sign() {
 func (h *health) joined(partitions int) {
 	h.mu.Lock()
 	h.lastSign, h.inGroup, h.partitions, h.stalled = h.clock.Now(), true, partitions, time.Time{}
+	h.startsBy = ""
 	clear(h.overdue)
 	h.mu.Unlock()
 }
@@ -124,14 +133,18 @@ func (h *health) alive() error {
 // ready returns an error with everything that is still missing.
 func (h *health) ready() error {
 	h.mu.Lock()
-	inGroup := h.inGroup
+	inGroup, why := h.inGroup, h.startsBy
 	h.mu.Unlock()
 	var noArtifact, noGroup, stalled error
+	if why != "" {
+		why = ": " + why
+	}
 	if h.version() == "" {
-		noArtifact = errors.New("no artifact is loaded")
+		noArtifact = errors.New("no artifact is loaded" + why)
+		why = ""
 	}
 	if !inGroup && !h.noGroup {
-		noGroup = errors.New("the consumer group is not joined")
+		noGroup = errors.New("the consumer group is not joined" + why)
 	}
 	if lasts, why := h.stalledFor(); lasts >= readyWithin {
 		stalled = fmt.Errorf("the stream has stood for %s: %s", lasts.Round(time.Second), why)

@@ -118,10 +118,10 @@ func (o *Observer) Rebalance(assigned []kafka.TopicPartition) {
 	o.metrics.windows.assign(assigned)
 }
 
-// Retry counts a repeated attempt. A consumer that tries to join its group is not ready.
+// Retry counts a repeated attempt. A consumer that waits for its topics or tries to join its group is not ready.
 func (o *Observer) Retry(stage string, err error) {
 	o.health.retried(stage, err)
-	if stage == consumer.StageGroup {
+	if stage == consumer.StageGroup || stage == consumer.StageTopics {
 		o.health.left()
 	}
 	o.metrics.retries.WithLabelValues(stage).Inc()

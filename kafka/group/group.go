@@ -93,6 +93,9 @@ const (
 // instant is how long a coordinator may take for a request that it answers at once.
 const instant = 5 * time.Second
 
+// parting is how long a member waits for an answer when its program ends.
+const parting = time.Second
+
 // Join joins the group, or joins it again, and returns when all members have. An error that [errors.Is]
 // RebalanceInProgress means to join again at once.
 func (m *Member) Join(ctx context.Context) (Membership, error) {
@@ -102,7 +105,10 @@ func (m *Member) Join(ctx context.Context) (Membership, error) {
 	}
 	first := ctx
 	if m.id == "" && m.Instance == "" { // an id comes at once; with it the member can leave while its join is waited for
-		first = context.WithoutCancel(ctx)
+		var cancel context.CancelFunc
+		first, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(parting, cancel) })()
 	}
 	entered, err := m.enter(first, coordinator)
 	if errors.Is(err, kafkago.MemberIDRequired) {
@@ -273,7 +279,7 @@ func (m *Member) Leave() {
 	if m.id == "" || m.Instance != "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), instant)
+	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
 	coordinator, err := m.brokers.Coordinator(ctx, m.Group)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 // Clock is where time is taken from.
@@ -180,6 +182,8 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 		a.end(false)
 		return err
 	}
+	ctx, release := unlessInVain(ctx, err)
+	defer release()
 	if ctx.Err() != nil {
 		a.end(false)
 		return errors.Join(context.Cause(ctx), err)
@@ -207,6 +211,29 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return nil
+}
+
+// drainKey is the key of a context's drain.
+type drainKey struct{}
+
+// Draining returns a context of work that is to be finished once drain has ended. A wait for a topic that does not
+// exist ends then at once: nobody makes it while the program stops.
+func Draining(work, drain context.Context) context.Context {
+	return context.WithValue(work, drainKey{}, drain)
+}
+
+// unlessInVain returns a context that ends when it is of no use to wait any longer after err.
+func unlessInVain(ctx context.Context, err error) (context.Context, context.CancelFunc) {
+	drain, drains := ctx.Value(drainKey{}).(context.Context)
+	if !drains || !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return ctx, func() {}
+	}
+	either, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(drain, func() { cancel(context.Cause(drain)) })
+	return either, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // startOver gives up what the wait remembers, if it is time for that.
