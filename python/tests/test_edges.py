@@ -109,6 +109,11 @@ def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
         for a in of.arrivals if a.edges
     ][:5]  # fmt: skip
     arrivals = [*of.arrivals, *strange, Arrival("alone", of.arrivals[0].features)]
+    if asked.weights:  # heavier than any edge of the graph
+        some = [a for a in of.arrivals if a.edges][:3]
+        arrivals += [
+            Arrival("heavy", a.features, a.edges, weights=[1e4] + [1] * (len(a.edges) - 1)) for a in some
+        ]
     for model in asked.models.split(","):
         lines = b"".join(arrival.to_json() + b"\n" for arrival in arrivals)
         predictor = Predictor(artifact, model)

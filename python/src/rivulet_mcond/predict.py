@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -291,7 +291,7 @@ class Predictor:
         degrees = counts.astype(np.float64)
         if bins is not None and bins.upper is not None:
             if self.model != "sage":  # a mean takes weights as they are
-                known = [[replace(e, weight=bins.counted(e.weight)) for e in of] for of in known]
+                known = [[e._replace(weight=bins.counted(e.weight)) for e in of] for of in known]
             degrees = np.array([sum(edge.weight for edge in of) for of in known], np.float64)
         readings = [_readings(bins, mapping.row_of, of) for of in known]
         batch = _frozen.Attached(
