@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"fmt"
+
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -59,13 +61,27 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		p.setAnswer(pr, version, o, i, &out.order)
 		if out.withdrawn[i] = !isFinite(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
-				"features: the model's output is not finite, they are too far from those of training"))
+				notFinite(&s.arrival, version)))
 			continue
 		}
 		out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
 		n++
 	}
 	out.predictions = out.predictions[:n]
+}
+
+// notFinite says what of an arrival makes the model's output no number: a weight that no edge of the training graph is
+// near to, or else the features.
+func notFinite(a *event.Arrival, version Version) string {
+	if w := weighing(version); w != nil {
+		for k, v := range a.Weights {
+			if v < 0x1p-126 || w.Bins().Beyond(v) {
+				return fmt.Sprintf("weights: the model's output is not finite, the edge to %s weighs %g, too far from the "+
+					"weights of training", event.Cut(a.Edges[k]), v)
+			}
+		}
+	}
+	return "features: the model's output is not finite, they are too far from those of training"
 }
 
 // setAnswer sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is

@@ -243,6 +243,9 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 			return nil, err
 		}
 	}
+	if err := d.checkDegrees(); err != nil {
+		return nil, err
+	}
 	b.edges, b.weights, b.kinds = nil, nil, nil
 	if n := s.DroppedWeights(); n > 0 {
 		d.note("Weights of edges were dropped: %d were not 1.", n)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,6 +138,34 @@ func (d *Dataset) checkMagnitudes() error {
 				return fmt.Errorf("column %s: %w", c.Name, err)
 			}
 		}
+	}
+	return nil
+}
+
+// leastNormal is the smallest normal float32. Below it numbers lose their digits, and 1/v overflows.
+const leastNormal = 0x1p-126
+
+// checkDegrees refuses weights of edges whose sum at a node, its degree, is no number that models can divide by. Such
+// weights usually stand for none: C programs write FLT_MAX.
+func (d *Dataset) checkDegrees() error {
+	if d.Adj.Val == nil {
+		return nil
+	}
+	for i := range d.Adj.Rows {
+		_, weights := d.Adj.Row(i)
+		sum := 0.0
+		for _, w := range weights {
+			sum += float64(w)
+		}
+		if sum <= math.MaxFloat32 && (sum >= leastNormal || len(weights) == 0) {
+			continue
+		}
+		name := fmt.Sprint(i)
+		if d.IDs != nil {
+			name = d.IDs[i]
+		}
+		return fmt.Errorf("the weights of the edges of node %.100q sum to %g, want %.3g to %.3g: are they weights, or do "+
+			"they stand for none? --drop-weights reads each as 1", name, sum, leastNormal, math.MaxFloat32)
 	}
 	return nil
 }

@@ -73,11 +73,12 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 	relations := func(dir string) error { return d.loadRelations(dir, said.Relations()) }
 	classes := func(dir string) error { return d.loadClasses(dir, cmp.Or(o.Task, string(said.Task))) }
 	outputs := func(dir string) error { return d.loadOutputs(dir, &said) }
+	degrees := func(string) error { return inFile(adjFile, d.checkDegrees()) }
 	ends := func(string) error {
 		d.Merged = said.Open()
 		return inFile(mergedFile, d.Merged.Check(d.IDs, d.Train))
 	}
-	for _, load := range []func(dir string) error{relations, d.loadFeatures, d.loadRoles, classes, d.loadIDs, outputs,
+	for _, load := range []func(dir string) error{relations, d.loadFeatures, d.loadRoles, classes, d.loadIDs, degrees, outputs,
 		ends, d.loadTimes, d.loadFitted} {
 		if err := load(dir); err != nil {
 			return nil, err

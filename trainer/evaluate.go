@@ -3,6 +3,8 @@ package trainer
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"rivulet/artifact"
@@ -192,7 +194,10 @@ func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds f
 				return nil, err
 			}
 			progress.Step(what, len(results), total)
-			r := t.measure(d, mode, again)
+			r, err := t.measure(d, mode, again)
+			if err != nil {
+				return nil, err
+			}
 			r.TrainSeconds = seconds
 			results = append(results, r)
 		}
@@ -201,24 +206,27 @@ func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds f
 	return results, nil
 }
 
-func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Result {
+func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) (eval.Result, error) {
 	r := eval.Result{Method: t.label, Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
 		Attachment: d.Attachment, Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Own: d.Expert != nil,
 		Ratio: float64(t.nodes) / float64(t.facts.Nodes), Seeds: []uint64{t.options.Seed}, Served: d.Served,
 		WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay}, KeptBytes: d.Kept}
 	if known, ok := t.whole.Row(&r); ok {
-		return known
+		return known, nil
 	}
 	set := d.On(t.test()[mode])
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
+	if err := answer.Finite(predictor, set, "test", math.MaxFloat32); err != nil {
+		return r, fmt.Errorf("measuring %s: %w", d.Model.Name(), err)
+	}
 	if t.data.Task != target.Classes {
 		d.Judge(&r, predictor, answer, set)
 		if t.options.Costs {
 			d.Costs(&r, answer, set, t.footprint(d.Deployment))
 		}
 		t.whole.Keep(r)
-		return r
+		return r, nil
 	}
 	// of a graph that is too large, Whole is frozen
 	first := d.Attachment == artifact.AttachJoint || t.whole.Classes(&r) == nil
@@ -243,5 +251,5 @@ func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) eval.Re
 		d.Costs(&r, answer, set, t.footprint(d.Deployment))
 	}
 	t.whole.Keep(r)
-	return r
+	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/trainer/eval"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/search"
 )
@@ -108,7 +109,9 @@ func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, d
 
 // validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
 func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
-	return search.Accuracy(search.Beside(m, t.read(), t.inputs, t.pre), t.judges), nil
+	deployed := search.Beside(m, t.read(), t.inputs, t.pre)
+	answer := eval.Run(deployed, t.judges)
+	return answer.Score(t.judges), answer.Finite(deployed, t.judges, "validation", eval.Squared)
 }
 
 // logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.

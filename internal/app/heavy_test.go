@@ -190,3 +190,30 @@ func versionOf(t *testing.T, b *artifact.Bundle, o serving.Options) *serving.Ver
 	expect.OK(t, err)
 	return v
 }
+
+// Where a weight makes the model's output no number, the dead letter says so, and does not blame the features: a mean
+// takes weights as they are, and a row of M times 3e38 overflows.
+func TestWeightsThatOverflowAreNamed(t *testing.T) {
+	d, h := readHeavy(t)
+	o := trainer.Defaults()
+	o.Models, o.Costs, o.Hidden, o.Propagate, o.Own = []string{"sage"}, false, 8, false, trainer.OwnNever
+	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), trainer.Silent{})
+	expect.OK(t, err)
+	v := versionOf(t, out.Bundle, serving.Options{})
+	for _, weight := range []float64{3e38, 1e-44} {
+		a := h.Arrivals[0]
+		a.Weights = slices.Clone(a.Weights)
+		for k := range a.Weights {
+			a.Weights[k] = weight
+		}
+		line, err := stdjson.Marshal(a)
+		expect.OK(t, err)
+		said := ""
+		_, _, err = PredictLines(t.Context(), versions{serving.Pinned(v)}, bytes.NewReader(line), new(bytes.Buffer),
+			LineOptions{Mode: consumer.Node, Batch: 1, Rejected: func(_ int64, d *event.DeadLetter) { said = d.Detail }})
+		expect.OK(t, err)
+		if !strings.Contains(said, "the edge to "+a.Edges[0]+" weighs") || strings.Contains(said, "features") {
+			t.Errorf("edges of %g: the dead letter says %q", weight, said)
+		}
+	}
+}

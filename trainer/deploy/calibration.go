@@ -90,7 +90,11 @@ func (c *Calibration) Tables(m *artifact.Model) {
 func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage float64,
 	kinds []string) (*Calibration, error) {
 	support := p.On(nodes)
-	answer := eval.Run(p.Plain(), support)
+	plain := p.Plain()
+	answer := eval.Run(plain, support)
+	if err := answer.Finite(plain, support, "validation", eval.Squared); err != nil {
+		return nil, err
+	}
 	out := &Calibration{Kind: propagation.None, Kinds: map[string]*Choice{}, Validation: answer.Score(support),
 		Task: support.Task}
 	if out.Task != target.Classes {

@@ -1,7 +1,9 @@
 package eval
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"rivulet/dataset"
@@ -27,12 +29,13 @@ type Set struct {
 	// Queries are the neighbours that were held out, of a task of links; nil: the task is another one.
 	Queries *Queries
 
+	name   func(batch, i int) string // id of a node; nil: not known
 	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
 }
 
 // Attach joins batches of nodes (dataset indices) to T.
 func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
-	s := &Set{Task: d.Task}
+	s := &Set{Task: d.Task, name: func(batch, i int) string { return d.IDs[batches[batch][i]] }}
 	for _, nodes := range batches {
 		s.Labels = append(s.Labels, graph.Pick(d.Labels, nodes))
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
@@ -45,7 +48,7 @@ func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, g
 
 // Empty returns a set of the same nodes without batches.
 func (s *Set) Empty() *Set {
-	return &Set{Labels: s.Labels, Targets: s.Targets, Task: s.Task, Queries: s.Queries}
+	return &Set{Labels: s.Labels, Targets: s.Targets, Task: s.Task, Queries: s.Queries, name: s.name}
 }
 
 // Apart returns graph batches as node batches, of the same features and edges to T.
@@ -139,6 +142,52 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 	for i := range probabilities.Rows {
 		a.Class = append(a.Class, int32(infer.ArgMax(probabilities.Row(i))))
 	}
+}
+
+// Squared is the largest output of a node of which squares are added up, as of validation nodes for M.
+const Squared = 1e18
+
+// Finite returns an error that names a node of a set whose output, of a predictor, is NaN, infinite or beyond a bound. A
+// consumer makes a dead letter of such an arrival. role says which nodes these are. Outputs of other nodes of the batch
+// may be infinite because of that one, which is found by itself.
+func (a *Answer) Finite(p Predictor, s *Set, role string, bound float32) error {
+	for b, out := range a.Logits {
+		first := slices.IndexFunc(out.Data, func(v float32) bool { return beyond(v, bound) })
+		if first < 0 {
+			continue
+		}
+		node, value, batch := first/out.Cols, out.Data[first], s.batch(b)
+		for i := node; i < out.Rows; i++ {
+			if !slices.ContainsFunc(out.Row(i), func(v float32) bool { return beyond(v, bound) }) {
+				continue
+			}
+			logits, _ := p.Predict(alone(batch, i))
+			if at := slices.IndexFunc(logits.Data, func(v float32) bool { return beyond(v, bound) }); at >= 0 {
+				node, value = i, logits.Data[at]
+				break
+			}
+		}
+		name := ""
+		if s.name != nil {
+			name = fmt.Sprintf(" %.100q", s.name(b, node))
+		}
+		return fmt.Errorf("%s node%s: the model's output is %v, because its features or the weights of its edges are "+
+			"too far from those of training: correct them, or leave the node out", role, name, value)
+	}
+	return nil
+}
+
+// beyond reports whether a value is NaN, or beyond a bound.
+func beyond(v, bound float32) bool { return !(v >= -bound && v <= bound) }
+
+// alone returns a batch of arrival i alone.
+func alone(b *attach.Batch, i int) *attach.Batch {
+	of := []int32{int32(i)}
+	out := &attach.Batch{X: b.X.Take(of), R: b.Sparse().Take(of), Known: b.Known[i : i+1]}
+	if b.Weights != nil {
+		out.Weights = b.Weights[i : i+1]
+	}
+	return out
 }
 
 // Score returns the figure by which hyperparameters are compared, in percent: the accuracy of classes, the micro F1 of

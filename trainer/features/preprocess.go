@@ -154,6 +154,9 @@ func moments(x graph.Features) (mean, std []float32) {
 	return mean, std
 }
 
+// leastNormal is the smallest normal float32.
+const leastNormal = 0x1p-126
+
 // variances returns the mean and the variance of every column.
 func variances(x graph.Features) (mean []float32, variance []float64) {
 	d, n := x.Cols(), float64(x.Rows())
@@ -169,7 +172,8 @@ func variances(x graph.Features) (mean []float32, variance []float64) {
 		m := sum[c] / n
 		mean[c] = float32(m)
 		// The naive variance cancels if the deviation is tiny compared with the mean; below float32's resolution it is 0.
-		if v := squares[c]/n - m*m; v > 1e-12*squares[c]/n {
+		// So is one below the smallest normal float32, by which nothing can be divided.
+		if v := squares[c]/n - m*m; v > 1e-12*squares[c]/n && math.Sqrt(v) >= leastNormal {
 			variance[c] = v
 		}
 	}

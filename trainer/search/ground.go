@@ -67,6 +67,9 @@ func (g *Ground) Validate(ctx context.Context, m infer.Model) (float64, error) {
 		}
 		answer.Add(deployed.Predict(b))
 	}
+	if err := answer.Finite(deployed, g.Judges, "validation", eval.Squared); err != nil {
+		return 0, err
+	}
 	return answer.Score(g.Judges), nil
 }
 
