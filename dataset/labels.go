@@ -104,11 +104,31 @@ func (d *Dataset) checkLabelSets(source string) error {
 	case slices.ContainsFunc(d.Classes, func(name string) bool { return strings.Contains(name, target.Mark) }):
 		return fmt.Errorf("%s: a label has %q in its name, which stands between labels: %.200q", source, target.Mark,
 			d.Classes)
+	case labelled > 1 && d.sameLabels():
+		return fmt.Errorf("%s: all %d labelled nodes have the same labels, such as %.40q, and there is nothing to learn: "+
+			"name the column of the labels (--label)", source, labelled, d.Classes[0])
 	case slices.Equal(d.Classes, []string{"false", "true"}):
 		return fmt.Errorf("%s: it is true or false, which are two classes: want task classes, or a column for each label",
 			source)
 	}
 	return nil
+}
+
+// sameLabels reports whether all labelled nodes have the same set of labels.
+func (d *Dataset) sameLabels() bool {
+	var first []float32
+	for i, y := range d.Labels {
+		if y < 0 {
+			continue
+		}
+		if first == nil {
+			first = d.Targets.Row(i)
+		}
+		if !slices.Equal(d.Targets.Row(i), first) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkTrainedLabels suspects labels that no training node has, or that all have.

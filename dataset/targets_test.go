@@ -41,6 +41,26 @@ func TestNumbersOfTables(t *testing.T) {
 	}
 }
 
+// Numbers to be predicted are no ids: those of many digits, as pandas or a spreadsheet writes them, are the numbers that
+// they say, beside the same ones in full.
+func TestNumbersOfManyDigits(t *testing.T) {
+	nodes := "id,x,price,split\na,1,1.36e+18,train\nb,2,1361000000000000000,train\nc,3,1.3625500e+18,train\n" +
+		"d,4,9007199254740994.0,val\ne,5,-2.5E+12,test\nf,6,,unlabelled\ng,7,NA,unlabelled\n"
+	dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\nc,d\n"), "nodes.csv": []byte(nodes)})
+	for _, positional := range []bool{true, false} {
+		d, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "number", Label: "price", Positional: positional}})
+		expect.OK(t, err)
+		for i, want := range []float32{1.36e18, 1.361e18, 1.36255e18, 9007199254740994, -2.5e12} {
+			if got := d.Targets.Row(i)[0]; got != want || d.Labels[i] != 0 {
+				t.Errorf("row %d has the number %v, want %v", i, got, want)
+			}
+		}
+		if d.Labels[5] != -1 || d.Labels[6] != -1 {
+			t.Errorf("nodes without a number have labels %v", d.Labels)
+		}
+	}
+}
+
 func TestNumbersOfTablesRefused(t *testing.T) {
 	for want, c := range map[string]struct {
 		nodes string

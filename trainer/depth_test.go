@@ -84,11 +84,12 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 
 func TestDepthIsChecked(t *testing.T) {
 	for want, change := range map[string]func(o *Options){
-		"layers is 9, gcn has 2 to 8":             func(o *Options) { o.Models, o.Layers = []string{"gcn"}, 9 },
-		"layers is 3, which none of sgc, cheby":   func(o *Options) { o.Models, o.Layers = []string{"sgc", "cheby"}, 3 },
-		"hops is 3, want at most 100 and a model": func(o *Options) { o.Models, o.Hops = []string{"gcn"}, 3 },
-		"hops is 101, want at most 100":           func(o *Options) { o.Hops = 101 },
-		"layers is -1 and hops 0":                 func(o *Options) { o.Layers = -1 },
+		"layers is 9, gcn has 2 to 8":               func(o *Options) { o.Models, o.Layers = []string{"gcn"}, 9 },
+		"layers is 3, which none of sgc, cheby":     func(o *Options) { o.Models, o.Layers = []string{"sgc", "cheby"}, 3 },
+		"hops is 3, which none of gcn has a choice": func(o *Options) { o.Models, o.Hops = []string{"gcn"}, 3 },
+		"hops is 101, want at most 100":             func(o *Options) { o.Hops = 101 },
+		"layers is -1, want 0":                      func(o *Options) { o.Layers = -1 },
+		"hops is -2, want 0":                        func(o *Options) { o.Hops = -2 },
 	} {
 		o := Defaults()
 		change(&o)

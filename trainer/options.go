@@ -108,8 +108,10 @@ func (o Options) Validate() error {
 		return errors.New("models is empty, want at least one of " + strings.Join(architecture.Names(), ", "))
 	case o.Hidden < 1:
 		return fmt.Errorf("hidden is %d, want at least 1", o.Hidden)
-	case o.Layers < 0 || o.Hops < 0:
-		return fmt.Errorf("layers is %d and hops %d, want 0 (of each model its own) or more", o.Layers, o.Hops)
+	case o.Layers < 0:
+		return fmt.Errorf("layers is %d, want 0 (of each model its own) or more", o.Layers)
+	case o.Hops < 0:
+		return fmt.Errorf("hops is %d, want 0 (of each model its own) or more", o.Hops)
 	case o.Entries < 1:
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
 	case o.Batch < 1:
@@ -168,9 +170,10 @@ func (o Options) validateDepth() error {
 	switch {
 	case !deep:
 		return fmt.Errorf("layers is %d, which none of %s has a choice of", o.Layers, strings.Join(o.Models, ", "))
-	case !hopping || o.Hops > architecture.MaxHops:
-		return fmt.Errorf("hops is %d, want at most %d and a model that has hops, not %s", o.Hops, architecture.MaxHops,
-			strings.Join(o.Models, ", "))
+	case !hopping:
+		return fmt.Errorf("hops is %d, which none of %s has a choice of", o.Hops, strings.Join(o.Models, ", "))
+	case o.Hops > architecture.MaxHops:
+		return fmt.Errorf("hops is %d, want at most %d", o.Hops, architecture.MaxHops)
 	}
 	return nil
 }

@@ -70,13 +70,16 @@ func (r *NodeReader) label(k int, c *Cell) (string, error) {
 			return text, err
 		}
 	}
-	if r.settings.Task == target.Number.String() && c.Kind == Float { // a value, not a name
+	if r.settings.Task != target.Number.String() {
+		return r.text[k](c)
+	}
+	if c.Kind == Float { // a value, not a name
 		if math.IsNaN(c.Float) {
 			return "", nil
 		}
 		return strconv.FormatFloat(c.Float, 'g', -1, 64), nil
 	}
-	return r.text[k](c)
+	return asWritten(c, true) // 1.36e+18 has not lost digits as an id has
 }
 
 // Columns are the indexes of the columns that [NodeReader.Read] takes, in its order. The features are the last ones.
@@ -145,7 +148,7 @@ func (r *NodeReader) readHead(cells []Cell, n *Node) (err error) {
 
 // masked returns the role of a node by its masks: the name of the one that is true, unlabelled if none is.
 func (r *NodeReader) masked(cells []Cell) (string, error) {
-	role := ""
+	role, first := "", ""
 	for k, i := range r.plan.split {
 		is, err := false, error(nil)
 		if !cells[k].missing() {
@@ -155,9 +158,10 @@ func (r *NodeReader) masked(cells []Cell) (string, error) {
 		case err != nil:
 			return "", Fault{Splitless, fmt.Errorf("column %s: %w", r.names[i], err)}
 		case is && role != "":
-			return "", Fault{Splitless, fmt.Errorf("column %s: it is true, and the node is in %s, too", r.names[i], role)}
+			return "", Fault{Splitless, fmt.Errorf("column %s: it is true, and the node is in %s by column %s: "+
+				"want one role for each node", r.names[i], role, first)}
 		case is:
-			role = r.plan.masks[k]
+			role, first = r.plan.masks[k], r.names[i]
 		}
 	}
 	return cmp.Or(role, "unlabelled"), nil

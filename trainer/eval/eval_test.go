@@ -257,3 +257,22 @@ func TestOverSeeds(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
+
+// R² of numbers that do not vary is that of scikit-learn: 0, or 100% where the answers are right. The mean of equal
+// numbers is rounded, and their squares around it do not sum to 0.
+func TestR2OfNumbersThatDoNotVary(t *testing.T) {
+	const n = 7
+	for _, c := range []struct {
+		off  float32
+		want float64
+	}{{0.5, 0}, {0, 100}, {1e-6, 0}} {
+		truth, said := graph.NewDense(n, 1), graph.NewDense(n, 1)
+		for i := range n {
+			truth.Data[i], said.Data[i] = 0.1, 0.1+c.off
+		}
+		s := &Set{Targets: []*graph.Dense{truth}, Labels: [][]int32{make([]int32, n)}}
+		if got := (&Answer{Logits: []*graph.Dense{said}}).Numbers(s, nil).R2.Mean; got != c.want {
+			t.Errorf("answers that are off by %v: R² %v%%, want %v%%", c.off, got, c.want)
+		}
+	}
+}

@@ -14,7 +14,8 @@ import (
 // Numbers are the scores of predictions of numbers.
 type Numbers struct {
 	// R2 is the share of the numbers' variance that predictions explain, in percent, the mean over the outputs: 100 is
-	// perfect, 0 is no better than the mean of the nodes that are measured, and worse is below 0.
+	// perfect, 0 is no better than the mean of the nodes that are measured, and worse is below 0. It is 0 where the numbers
+	// of these nodes do not vary and the answers are wrong, 100 where they are right.
 	R2 Spread `json:"r2"`
 	// MAE is the mean absolute error of each output, in its own unit.
 	MAE []float64 `json:"mae"`
@@ -42,12 +43,25 @@ func (a *Answer) Numbers(s *Set, radius []float64) *Numbers {
 				covered++
 			}
 		}
-		if total > 0 {
+		if varies(truth, k) {
 			out.R2.Mean += 100 * (1 - left/total) / float64(outputs)
+		} else if left == 0 {
+			out.R2.Mean += 100 / float64(outputs)
 		}
 		out.Covered.Mean += 100 * float64(covered) / n / float64(outputs)
 	}
 	return out
+}
+
+// varies reports whether a column has two values. The sum of squares around the mean does not tell: the mean of equal
+// numbers is rounded, and the sum then above 0.
+func varies(m *graph.Dense, k int) bool {
+	for i := range m.Rows {
+		if m.Row(i)[k] != m.Row(0)[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // Radius returns half the width of the interval of each output by split conformal prediction (Lei et al.,
