@@ -100,10 +100,25 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 			return err
 		}
 	}
+	to, records := max(first, end), c.next-end
 	if end < 0 || end >= c.next { // nobody knows where it divides
-		return c.truncated(first, c.next-last)
+		to, records = first, c.next-last
 	}
-	return c.truncated(max(first, end), c.next-end)
+	if !c.began && c.epoch < 0 {
+		c.beyond(to, last)
+		return nil
+	}
+	return c.truncated(to, records)
+}
+
+// beyond moves next from a committed offset that lies beyond the end of the log. Nothing beside it says that its
+// records were ever there: the offset may have been set by hand, or may be of another topic of this name. So none are
+// counted as lost.
+func (c *Cursor) beyond(to, last int64) {
+	c.logger.Warn("the group's offset lies beyond the end of the log, and nothing tells whether there were records up to it: "+
+		"reading goes on elsewhere", "topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "end", last, "to", to)
+	c.move(to)
+	c.resume = Resume{}
 }
 
 // check asks a new leader whether its log holds the records that were read and those that the group has answered. If it
@@ -175,8 +190,13 @@ func (c *Cursor) report(reason string, from, to, records int64) {
 // lost moves next, and reports the reason.
 func (c *Cursor) lost(reason string, to, records int64) {
 	c.report(reason, c.next, to, records)
-	if c.next, c.answer = to, nil; reason != LostRetention {
+	if c.move(to); reason != LostRetention {
 		c.resume = Resume{}
 	}
+}
+
+// move reads on at an offset.
+func (c *Cursor) move(to int64) {
+	c.next, c.answer = to, nil
 	c.epoch = -1 // until the next batch is read
 }

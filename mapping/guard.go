@@ -54,7 +54,7 @@ func NewGuard(o GuardOptions) *Guard {
 	if o.Log == nil {
 		g.options.Log = slog.New(slog.DiscardHandler)
 	}
-	g.losses.log = g.options.Log
+	g.losses.log, g.losses.degrade = g.options.Log, o.Degrade
 	if o.Failures == 0 {
 		return g
 	}

@@ -43,7 +43,8 @@ func (i *incomplete) Error() string {
 	var parts []string
 	if len(i.evicted) > 0 {
 		b := i.evicted[0]
-		text := fmt.Sprintf("%v: marker %s stands, bucket %s is missing", ErrVanished, b.marker, b.key)
+		text := fmt.Sprintf("%v: marker %s stands, bucket %s is missing, probably by eviction (maxmemory-policy): trainer "+
+			"publish with the same artifact writes it again", ErrVanished, b.marker, b.key)
 		if more := len(i.evicted) - 1; more > 0 {
 			text += fmt.Sprintf(", and %d more buckets", more)
 		}
@@ -84,6 +85,7 @@ type LossStats struct {
 // losses counts them, and logs some.
 type losses struct {
 	log              *slog.Logger
+	degrade          bool // as [GuardOptions] has it
 	damaged, evicted atomic.Uint64
 
 	mu                      sync.Mutex
@@ -106,7 +108,11 @@ func (l *losses) count(i *incomplete) {
 	}
 	if len(i.evicted) > 0 && now.Sub(l.saidBucket) >= lossesEvery {
 		l.saidBucket = now
-		l.log.Warn("Redis lost a bucket of M, probably by eviction (maxmemory-policy); publish the artifact again",
+		then := "arrivals that need it wait"
+		if l.degrade {
+			then = "predictions that need it are made without it and marked as degraded"
+		}
+		l.log.Warn("Redis lost a bucket of M, probably by eviction (maxmemory-policy): "+then+"; publish the artifact again",
 			"bucket", i.evicted[0].key, "so_far", evicted)
 	}
 }

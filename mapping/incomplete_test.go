@@ -88,7 +88,7 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 			}
 		}
 		if got := waits.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 ||
-			!strings.Contains(log.String(), key) {
+			!strings.Contains(log.String(), key) || !strings.Contains(log.String(), "arrivals that need it wait") {
 			t.Errorf("counts are %+v, logged %q", got, log)
 		}
 		degrades, log := logged(GuardOptions{Degrade: true})
@@ -98,7 +98,8 @@ func TestAnEvictedBucketIsNotUnknown(t *testing.T) {
 				t.Fatalf("rows, of which %d are lost (-want +got):\n%s", unread, diff)
 			}
 		}
-		if got := degrades.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 {
+		if got := degrades.Losses(); got != (LossStats{EvictedBuckets: 2}) || strings.Count(log.String(), "\n") != 1 ||
+			!strings.Contains(log.String(), "made without it and marked as degraded") {
 			t.Errorf("counts are %+v, logged %q", got, log)
 		}
 		client.Set(t.Context(), key, text, 0)
