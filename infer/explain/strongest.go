@@ -26,8 +26,9 @@ func tried(n int) int { return max(n, 8) }
 
 // Strongest appends to dst the n largest terms of arrival i of a batch, largest figure of the margin first. class is
 // the published one; the other arguments are as in Explain. It returns the class that the margin is against, −1 if
-// there is no other. The figures are shares of a linear model that answers alone; any other, also a linear one beside a small
-// model of own features, answers up to 17 times again, and where it is attached jointly with the whole batch each time.
+// there is no other. The figures are shares of a linear model that answers alone; any other, also a linear one beside a
+// small model of own features, answers up to 17 times again, and if it is attached jointly with the whole batch each
+// time.
 func (x *Explainer) Strongest(dst []Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
 	logits []float32) ([]Reason, int) {
 	other := runnerUp(logits, class)

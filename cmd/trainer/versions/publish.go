@@ -39,7 +39,8 @@ func publishCommand() *cobra.Command {
 	flags := cmd.Flags()
 	config.Flags[config.Publish](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})
-	flags.IntVar(&keep, "keep", 1, "older versions to keep for rolling back; -1: all. With --activate=false none is removed, whatever this says")
+	flags.IntVar(&keep, "keep", 1,
+		"older versions to keep for rolling back; -1: all. With --activate=false none is removed, whatever this says")
 	flags.StringVar(&expect, "expect", "",
 		"version that CURRENT must name now, or - for none; empty: the one that it names at the start")
 	flags.BoolVar(&otherData, "other-data", false, otherDataUsage)
