@@ -47,8 +47,8 @@ func (t *task) measureAlone(ctx context.Context, deployments []deploy.Row, resul
 		progress.Step(what, k+1, len(nodes))
 	}
 	answer := eval.Run(onS.Quick(), onS.On(set))
-	results[mode*len(deployments)+served].Alone = &eval.Alone{Nodes: len(nodes), Of: len(t.data.Test), Accuracy: answer.Accuracy(set),
-		Whole: joined.Accuracy(set), Agreement: eval.Equal(answer.Class, joined.Class)}
+	results[mode*len(deployments)+served].Alone = &eval.Alone{Nodes: len(nodes), Of: len(t.data.Test),
+		Accuracy: answer.Accuracy(set), Whole: joined.Accuracy(set), Agreement: eval.Equal(answer.Class, joined.Class)}
 	return nil
 }
 

@@ -155,9 +155,9 @@ func (f *demoFlags) open() (*dataset.Dataset, error) {
 	if d.Columns == nil {
 		features = d.X.Cols()
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d nodes, of which the model is trained on %d and %d arrive, %d edges, %d features, %d classes; "+
-		"embedded Kafka and Redis\n", d.Name, len(d.IDs), len(d.Train)+len(d.Unlabelled), len(d.Test), d.Adj.NNZ()/2, features,
-		len(d.Classes))
+	fmt.Fprintf(os.Stderr, "%s: %d nodes, of which the model is trained on %d and %d arrive, %d edges, %d features, "+
+		"%d classes; embedded Kafka and Redis\n", d.Name, len(d.IDs), len(d.Train)+len(d.Unlabelled), len(d.Test),
+		d.Adj.NNZ()/2, features, len(d.Classes))
 	return d, nil
 }
 

@@ -72,8 +72,8 @@ func free(ctx context.Context, flag, address string) error {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("--%s: %s is taken, by another devstack or a service of its own; nothing was started: stop that one, "+
-			"or give another address here and to the other commands (--kafka.brokers, --redis.url)", flag, address)
+		return fmt.Errorf("--%s: %s is taken, by another devstack or a service of its own; nothing was started: stop that "+
+			"one, or give another address here and to the other commands (--kafka.brokers, --redis.url)", flag, address)
 	}
 	if err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)

@@ -48,6 +48,8 @@ func dataInitCommand() *cobra.Command {
 			"  trainer data init . --nodes user=users.csv,item=items.csv --edges purchases.csv --label segment",
 	}
 	data := dataFlags(cmd.Flags())
+	var force bool
+	cmd.Flags().BoolVar(&force, "force", false, "replace the data.yaml that is there")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		dir := "."
 		if len(args) > 0 {
@@ -58,8 +60,9 @@ func dataInitCommand() *cobra.Command {
 				"--preset are for check")
 		}
 		file := filepath.Join(dir, table.SettingsFile)
-		if _, err := os.Stat(file); err == nil {
-			return fmt.Errorf("%w: %s; remove it first to guess anew", fs.ErrExist, file)
+		if _, err := os.Lstat(file); err == nil && !force {
+			return fmt.Errorf("%s is there already, and nothing was looked at: keep it ( trainer data check --data %s  reads "+
+				"it), or guess anew (--force)", file, dir)
 		}
 		found, err := table.Find(dir, data.Tables, tableKinds)
 		if err != nil {
@@ -73,7 +76,7 @@ func dataInitCommand() *cobra.Command {
 			printQuestions(out, found.Questions)
 			return fmt.Errorf("nothing is written: answer the questions above (%d) by their flags", n)
 		}
-		if err := writeTables(file, found); err != nil {
+		if err := writeTables(file, found, force); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(out, "%s is written: look through it, then  trainer data check --data %s\n", file, dir)
@@ -90,8 +93,8 @@ func printQuestions(w io.Writer, questions []table.Question) {
 }
 
 // writeTables writes the settings to a new data.yaml, with a comment for each column: its type and some values. It
-// returns an error if the file exists.
-func writeTables(file string, found *table.Found) error {
+// returns an error if the file exists, unless it is to be replaced.
+func writeTables(file string, found *table.Found, force bool) error {
 	t := found.Settings
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -120,7 +123,11 @@ func writeTables(file string, found *table.Found) error {
 	if err := yaml.NewEncoder(text).Encode(t); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	mode := os.O_CREATE | os.O_EXCL | os.O_WRONLY
+	if force {
+		mode = os.O_CREATE | os.O_TRUNC | os.O_WRONLY
+	}
+	f, err := os.OpenFile(file, mode, 0o644)
 	if err != nil {
 		return err
 	}

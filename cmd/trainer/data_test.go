@@ -1,9 +1,8 @@
 package main
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -70,8 +69,17 @@ func TestDataInitAndCheck(t *testing.T) {
 	if err != nil || !strings.Contains(out, "split_values") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if _, err := harness.Execute(root(), "data", "init", dir); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("init over a file: %v", err)
+	settings := filepath.Join(dir, "data.yaml")
+	written, err := os.ReadFile(settings)
+	expect.OK(t, err)
+	expect.OK(t, os.WriteFile(settings, []byte("lable: churned\n"), 0o600))
+	if out, err := harness.Execute(root(), "data", "init", dir); err == nil || out != "" ||
+		!strings.Contains(err.Error(), settings+" is there already, and nothing was looked at: keep it") {
+		t.Errorf("init over a file: %v\n%s", err, out)
+	}
+	run(t, "data init --force "+dir)
+	if again, err := os.ReadFile(settings); err != nil || !bytes.Equal(again, written) {
+		t.Errorf("init --force wrote %v\n%s", err, again)
 	}
 	out, err = harness.Execute(root(), "data", "check", "--data", dir)
 	if err != nil || !strings.Contains(out, "120 nodes, 120 edges") ||

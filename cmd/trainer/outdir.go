@@ -39,8 +39,8 @@ func (o *outDir) check() error {
 	_, noManifest := os.Stat(filepath.Join(o.path, "manifest.json"))
 	switch {
 	case noManifest != nil:
-		return fmt.Errorf("--out %s is not empty (it has %s) and holds no artifact; nothing was trained: choose another --out",
-			o.path, entries[0].Name())
+		return fmt.Errorf("--out %s is not empty (it has %s) and holds no artifact; nothing was trained: choose another "+
+			"--out", o.path, entries[0].Name())
 	case !o.force:
 		return fmt.Errorf("--out %s is not empty: it holds an artifact; nothing was trained: choose another --out, or "+
 			"replace it (--force)", o.path)

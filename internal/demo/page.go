@@ -85,8 +85,8 @@ func (s *stack) goOn(ctx context.Context, arrivals replay.Stream, o Options) err
 		consumed <- err
 	}()
 	o.Rate = cmp.Or(o.LaterRate, pageRate)
-	o.Log.Info(fmt.Sprintf("the test nodes arrive again and again; each %dth arrival is one that cannot be predicted, broken-N, so "+
-		"that there are dead letters to see", brokenEvery))
+	o.Log.Info(fmt.Sprintf("the test nodes arrive again and again; each %dth arrival is one that cannot be predicted, "+
+		"broken-N, so that there are dead letters to see", brokenEvery))
 	sent := s.send(running, again(arrivals), nil, o)
 	stop(nil)
 	err := <-consumed

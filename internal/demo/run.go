@@ -165,8 +165,8 @@ func offline(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	return eval.Compare(d, b, batches, graphBatch, served, served.Bins())
 }
 
-// wholeOf returns the accuracy on the whole graph and how many arrivals were joined to it at a time: 1, if every test node
-// was measured so.
+// wholeOf returns the accuracy on the whole graph and how many arrivals were joined to it at a time: 1, if every test
+// node was measured so.
 func wholeOf(results []eval.Result, batch int) (accuracy float64, joined int) {
 	for _, r := range results {
 		if r.Alone != nil && r.Alone.Nodes == r.Alone.Of {

@@ -135,6 +135,19 @@ def test_networkx(tmp_path: pathlib.Path) -> None:
     assert sorted(got["ids"]) == sorted(map(str, range(N))) and set(got["edge_weight"]) == {2, 4}
 
 
+def test_networkx_without_attributes(tmp_path: pathlib.Path) -> None:
+    """The number of neighbours is the feature of nodes that have none."""
+    nx = pytest.importorskip("networkx")
+    graph, said = nx.karate_club_graph(), list[str]()
+    export(graph, str(tmp_path / "data"), label="club", say=said.append)
+    assert (
+        "nodes have no features: the number of a node's neighbours is one, degree, which arrivals send" in said
+    )
+    got = tables.arrays(tmp_path / "data")
+    assert got["columns"] == ["degree"] and got["classes"] == ["Mr. Hi", "Officer"]
+    assert got["x"][:, 0].tolist() == [graph.degree(int(node)) for node in got["ids"]]
+
+
 class Ogb(list[Any]):
     """A set of OGB: one graph with its labels, and a split."""
 

@@ -46,7 +46,8 @@ type Result struct {
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`
-	// Alone compares the row that is served with Whole where each test node is joined to T alone; nil: it was not measured.
+	// Alone compares the row that is served with Whole where each test node is joined to T alone; nil: it was not
+	// measured.
 	Alone *Alone `json:"alone,omitempty"`
 	// VersusWhole compares the row with Whole node by node; nil for Whole itself.
 	VersusWhole *Pairing `json:"versus_whole,omitempty"`
@@ -141,14 +142,14 @@ func Metrics(results []Result) (out []artifact.Metric) {
 	return out
 }
 
-// Summary says in a line how right a row of node batches on S is beside the same model on the whole graph. Whole's figures
-// are those of batches, unless the row has those of single arrivals.
+// Summary says in a line how right a row of node batches on S is beside the same model on the whole graph. Whole's
+// figures are those of batches, unless the row has those of single arrivals.
 func (r *Result) Summary(whole *Result, synthetic, nodes, batch int) string {
 	joined := fmt.Sprintf("joined to the whole graph of %d by %d at a time, without edges among them", nodes, batch)
 	switch {
 	case r.Links != nil:
-		return fmt.Sprintf("a tenth of the edges of test nodes was held out: MRR %.2f%%, hits@10 %.1f%% on %d synthetic nodes; "+
-			"%s, %.2f%% and %.1f%%; by popularity MRR %.2f%%, by common neighbours (Adamic-Adar) %.2f%%", r.Links.MRR.Mean,
+		return fmt.Sprintf("a tenth of the edges of test nodes was held out: MRR %.2f%%, hits@10 %.1f%% on %d "+
+			"synthetic nodes; %s, %.2f%% and %.1f%%; by popularity MRR %.2f%%, by common neighbours (Adamic-Adar) %.2f%%", r.Links.MRR.Mean,
 			r.Links.Hits10.Mean, synthetic, joined, whole.Links.MRR.Mean, whole.Links.Hits10.Mean, r.Links.Popularity.Mean,
 			r.Links.AdamicAdar.Mean)
 	case r.Labels != nil:

@@ -105,8 +105,8 @@ func check(t *testing.T, what, name, text string, root func() *cobra.Command) (c
 // postsUntyped reports whether a command line of curl sends arrivals with the content-type of forms.
 func postsUntyped(words []string) bool {
 	line := strings.ToLower(strings.Join(words, " "))
-	return (strings.Contains(line, "/predict") || strings.Contains(line, "/explain")) && strings.Contains(line, " --data") &&
-		!strings.Contains(line, "content-type")
+	asks := strings.Contains(line, "/predict") || strings.Contains(line, "/explain")
+	return asks && strings.Contains(line, " --data") && !strings.Contains(line, "content-type")
 }
 
 // each calls do for a command and all commands below it, except those that cobra adds.
