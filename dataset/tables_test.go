@@ -291,9 +291,21 @@ func TestDirectoryOfNames(t *testing.T) {
 func TestTablesFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "want nodes and edges",
-		"nodes: a.csv\nedge: b.csv\n": "field edge not found",
+		"nodes: a.csv\nedge: b.csv\n": `data.yaml: line 2: unknown key "edge", did you mean edges?`,
 		"nodes: a.csv\nedges: b.csv\ntypes: {a: int}\n": `"int"`,
-		"nodes: [": "yaml",
+		"nodes: [":                                    "line 1: did not find expected node content",
+		"# none\n":                                    "want nodes and edges",
+		"- nodes\n":                                   "line 1: want keys and values",
+		"a: b: c\n":                                   "data.yaml: mapping values are not allowed in this context",
+		"nodes: a.csv\nedges: [b.csv]":                "line 2: edges is a list, want a text",
+		"edges: b.csv\ndirected: yes!":                `line 2: directed is "yes!", want true or false`,
+		"edges: b.csv\ndrop: age":                     `line 2: drop is "age", want a list of texts`,
+		"edges: b.csv\n\ntypes: [a]":                  "line 3: types is a list, want names with a text each",
+		"edges: b.csv\nsperator: ';'":                 `line 2: unknown key "sperator", did you mean separator?`,
+		"edges: b.csv\nedges: c.csv":                  "line 2: edges is there twice, first in line 1",
+		"id: a\nlable: b\nvalue: c\n":                 `line 2: unknown key "lable", did you mean label?; line 3: unknown key "value"`,
+		"edges: b.csv\nnodes: {u/x: a.csv, i: b.csv}": `line 2: nodes: "u/x"`,
+		"edges: " + strings.Repeat("x", 1<<20):        "more than 1048576 bytes",
 	} {
 		file := writeTree(t, map[string][]byte{"data.yaml": []byte(text)}) + "/data.yaml"
 		expect.Error(t, expect.ErrorOf(table.ReadSettings(file)), want, "%q", text)

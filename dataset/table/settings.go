@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"reflect"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 
 	"rivulet/infer/target"
 	"rivulet/schema"
@@ -211,7 +211,14 @@ func ReadSettings(file string) (Settings, error) {
 		return Settings{}, err
 	}
 	defer content.Close()
-	t, err := decodeSettings(io.LimitReader(content, maxSettingsBytes))
+	text, err := io.ReadAll(io.LimitReader(content, maxSettingsBytes+1))
+	if err != nil {
+		return Settings{}, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(text) > maxSettingsBytes {
+		return Settings{}, fmt.Errorf("%s has more than %d bytes: is it a table?", file, maxSettingsBytes)
+	}
+	t, err := decodeSettings(bytes.NewReader(text))
 	if err != nil {
 		return Settings{}, fmt.Errorf("%s: %w", file, err)
 	}
@@ -237,18 +244,6 @@ func (t *Settings) MapPaths(path func(string) string) {
 
 // maxSettingsBytes bounds a file of Settings.
 const maxSettingsBytes = 1 << 20
-
-func decodeSettings(r io.Reader) (t Settings, err error) {
-	in := yaml.NewDecoder(r)
-	in.KnownFields(true)
-	if err := in.Decode(&t); err != nil && !errors.Is(err, io.EOF) {
-		return Settings{}, err
-	}
-	if t.Edges == "" {
-		return Settings{}, errors.New("want nodes and edges: the files of the two tables")
-	}
-	return t, t.Validate()
-}
 
 // Name is the name of a data set of two tables: the file name of the first table of nodes up to its first dot.
 func (t Settings) Name() string {

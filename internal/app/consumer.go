@@ -16,6 +16,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/internal/build"
 	"rivulet/internal/check"
+	"rivulet/internal/httpd"
 	"rivulet/internal/observe"
 	"rivulet/internal/registry"
 	"rivulet/kafka"
@@ -106,7 +107,7 @@ func (s *streamService) serve(ctx, running context.Context, also consumer.Observ
 		return err
 	}
 	if s.cfg.HTTP.Listen != "" {
-		listener, err := observe.Listen(ctx, s.cfg.HTTP.Listen)
+		listener, err := httpd.Listen(ctx, "http.listen", s.cfg.HTTP.Listen)
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -19,9 +17,9 @@ func (s *services) startDebug(ctx context.Context, d config.Debug, settings []co
 	if d.Listen == "" {
 		return nil
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", d.Listen)
+	listener, err := httpd.Listen(ctx, "debug.listen", d.Listen)
 	if err != nil {
-		return fmt.Errorf("serving profiles and settings: debug.listen is %q: %w", d.Listen, err)
+		return err
 	}
 	log.Info("listening for profiles and settings", "address", listener.Addr().String())
 	// A profile is written when its time is over, which its query sets.

@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/internal/httpd"
 	"rivulet/internal/page"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -135,8 +135,8 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 
 // listenForPage listens, sets who may ask, and returns the page's URL.
 func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l net.Listener, url string, err error) {
-	if l, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Listen); err != nil {
-		return nil, "", fmt.Errorf("page.listen: %w", err)
+	if l, err = httpd.Listen(ctx, "page.listen", s.Listen); err != nil {
+		return nil, "", err
 	}
 	g := &o.Guard
 	host, _, _ := net.SplitHostPort(s.Listen) // it is checked

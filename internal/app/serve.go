@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net"
 
@@ -17,9 +16,9 @@ import (
 
 // RunServe answers arrivals over HTTP until ctx ends, then finishes the requests under way. docs/serve.md is for users.
 func RunServe(ctx context.Context, cfg config.Serve, log *slog.Logger) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Server.Listen)
+	listener, err := httpd.Listen(ctx, "serve.listen", cfg.Server.Listen)
 	if err != nil {
-		return fmt.Errorf("serving the API: serve.listen is %q: %w", cfg.Server.Listen, err)
+		return err
 	}
 	defer func() { _ = listener.Close() }()
 	return serveOn(ctx, listener, cfg, log)

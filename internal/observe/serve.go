@@ -49,15 +49,6 @@ func probe(check func() error) http.HandlerFunc {
 	}
 }
 
-// Listen listens on an address (host:port), for [Serve].
-func Listen(ctx context.Context, address string) (net.Listener, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("serving metrics and health: %w", err)
-	}
-	return listener, nil
-}
-
 // Serve answers as [Handler] until ctx ends, which is no error, and closes the listener. hosts are names of the port's
 // machine beside its names in local networks.
 func Serve(ctx context.Context, listener net.Listener, hosts []string, o *Observer) error {
