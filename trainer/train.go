@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/infer"
 	"rivulet/infer/propagation"
+	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/original"
@@ -35,6 +36,8 @@ type Outcome struct {
 	Seconds float64       // wall clock of fitting, condensation and calibration, without W_S and evaluation
 	Choices []ModelChoice // the models among which validation chose; nil where the options name the one to serve
 	Answers []Answer      // for some nodes of each role, by the artifact's default model
+	// Fits are the models as they were fitted on T, before condensation, in the order of [Options.Models].
+	Fits []Fit
 	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
 	Unknown int64
 }
@@ -133,7 +136,64 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 		return nil, err
 	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
-		Answers: answers, Choices: choices}, nil
+		Answers: answers, Choices: choices, Fits: t.fits(r)}, nil
+}
+
+// Fit is a model on T, and what validation says of it, in percent.
+type Fit struct {
+	Model      string
+	Validation float64
+	// Majority is what the most frequent class of T's nodes has on the validation nodes; 0: the task has no classes.
+	Majority float64
+}
+
+func (t *task) fits(r *recipe) (fits []Fit) {
+	majority := 0.0
+	if t.data != nil && t.data.Task == target.Classes && t.judges != nil {
+		majority = t.majority()
+	}
+	for _, f := range r.whole {
+		fits = append(fits, Fit{f.Model.Name(), f.Validation, majority})
+	}
+	return fits
+}
+
+// majority returns the share of the validation nodes of the most frequent class of T, in percent.
+func (t *task) majority() float64 {
+	count := make([]int, t.classes())
+	for _, i := range t.labelled {
+		count[t.original.Labels[i]]++
+	}
+	best, right := 0, 0
+	for c := range count {
+		if count[c] > count[best] {
+			best = c
+		}
+	}
+	for _, i := range t.data.Validation {
+		if int(t.data.Labels[i]) == best {
+			right++
+		}
+	}
+	return 100 * float64(right) / float64(len(t.data.Validation))
+}
+
+// Unweighted fits the first model to the same data without the weights of edges, and returns what validation says of it
+// in percent. It is for a comparison with [Outcome.Fits].
+func Unweighted(ctx context.Context, d *dataset.Dataset, o Options, progress Progress) (float64, error) {
+	plain, adj := *d, *d.Adj
+	adj.Val = nil
+	plain.Adj = &adj
+	t, err := newTask(&plain, o)
+	if err != nil {
+		return 0, failed(d.Name, err)
+	}
+	f, err := t.holder.fit(ctx, t.options.Models[0], watch.Silent{})
+	if err != nil {
+		return 0, failed(d.Name, err)
+	}
+	progress.Step("fitting without weights of edges", 1, 1)
+	return f.Validation, nil
 }
 
 // recipe holds the results of a run before its evaluation.

@@ -27,7 +27,7 @@ func generateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to (required)")
 	cmd.Flags().Uint64Var(&seed, "preset-seed", 1, "seed of the generated graph")
 	cmd.Flags().Float64Var(&withhold, "withhold", 0,
-		"share of the training nodes to leave in no role, for replay --nodes withheld and a refresh that merges them")
+		"share of the training nodes to leave in no role, for replay --which withheld and a refresh that merges them")
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		save, ok := map[string]func(*dataset.Dataset, string) error{dataset.GraphSAINT: (*dataset.Dataset).Save,

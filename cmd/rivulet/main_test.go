@@ -64,7 +64,7 @@ func TestInspectShowsAnArtifact(t *testing.T) {
 func TestWithheldNodesAreSent(t *testing.T) {
 	dir := t.TempDir()
 	for _, line := range []string{"generate --preset small --withhold 0.5 --out " + dir + "/data",
-		"replay --data " + dir + "/data --nodes withheld --limit 30 --out " + dir + "/arrivals.jsonl --labels " + dir +
+		"replay --data " + dir + "/data --which withheld --limit 30 --out " + dir + "/arrivals.jsonl --labels " + dir +
 			"/labels.jsonl"} {
 		if _, err := harness.Execute(root(), strings.Fields(line)...); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestWithheldNodesAreSent(t *testing.T) {
 			t.Errorf("%s (%v):\n%.200s", name, err, text)
 		}
 	}
-	if _, err := harness.Execute(root(), "replay", "--preset", "small", "--nodes", "withheld", "--out", "-"); err == nil ||
+	if _, err := harness.Execute(root(), "replay", "--preset", "small", "--which", "withheld", "--out", "-"); err == nil ||
 		!strings.Contains(err.Error(), "generate --withhold") {
 		t.Errorf("nothing is withheld: error %v", err)
 	}

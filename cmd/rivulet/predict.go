@@ -1,12 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"rivulet/consumer"
+	"rivulet/dataset"
+	"rivulet/dataset/parquet"
 	"rivulet/internal/app"
+	"rivulet/internal/replay"
 	"rivulet/serving"
 )
 
@@ -22,10 +28,14 @@ func predictCommand() *cobra.Command {
 		Example: "  trainer train --preset small --out out/small\n" +
 			"  rivulet replay --preset small --out arrivals.jsonl\n" +
 			"  rivulet predict --artifact out/small < arrivals.jsonl > predictions.jsonl\n" +
+			"  rivulet predict --artifact out/shop --data shop --which unlabelled > predictions.jsonl\n" +
 			"  rivulet predict --artifact out/small --top-k 3 --input.mapping.preset debezium < changes.jsonl",
 	}
 	f := newLineFlags(cmd)
 	flags, cfg := cmd.Flags(), &f.cfg
+	var dir, which string
+	flags.StringVar(&dir, "data", "", "directory of a data set whose nodes are predicted, in place of lines of standard input")
+	flags.StringVar(&which, "which", whichUnlabelled, "with --data, "+whichUsage)
 	flags.IntVar(&cfg.Output.TopK, "top-k", 0,
 		"how many of the most probable classes a prediction lists; of links, of the best candidates, 0: 10")
 	flags.BoolVar(&cfg.Output.Probabilities, "probabilities", false, "add the probabilities of all classes")
@@ -41,6 +51,17 @@ func predictCommand() *cobra.Command {
 		if cfg.Output.Probabilities {
 			f.choice.Capabilities = append(f.choice.Capabilities, "--probabilities")
 		}
+		in := cmd.InOrStdin()
+		if dir != "" {
+			lines, err := nodesAsLines(cmd.Context(), dir, which)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = lines.Close() }()
+			in = lines
+		} else if flags.Changed("which") {
+			return errors.New("--which names nodes of a data set: give its directory, --data DIR")
+		}
 		versions, o, end, err := f.open(cmd)
 		if err != nil {
 			return err
@@ -48,11 +69,29 @@ func predictCommand() *cobra.Command {
 		defer end()
 		o.Output = consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
 			Representation: f.choice.Representation}
-		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, cmd.InOrStdin(), cmd.OutOrStdout(), o)
+		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, in, cmd.OutOrStdout(), o)
 		if err == nil && rejected > 0 {
 			err = fmt.Errorf("%d of %d lines could not be predicted", rejected, predicted+rejected)
 		}
 		return err
 	}
 	return cmd
+}
+
+// nodesAsLines returns nodes of a data set as the lines that replay writes of them.
+func nodesAsLines(ctx context.Context, dir, which string) (io.ReadCloser, error) {
+	d, err := dataset.Open(dir, dataset.OpenOptions{SplitSeed: 1, More: []dataset.Format{parquet.Format}})
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := chosen(d, which)
+	if err != nil {
+		return nil, err
+	}
+	out, in := io.Pipe()
+	go func() {
+		_, err := replay.Replay(ctx, replay.Nodes(d, nodes), &replay.Lines{W: in}, replay.Options{Chunk: chunk})
+		_ = in.CloseWithError(err)
+	}()
+	return out, nil
 }

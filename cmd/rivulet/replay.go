@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -27,7 +28,7 @@ const chunk = 1000
 // replayFlags select the arrivals of a replay, and their form.
 type replayFlags struct {
 	replay.Options
-	nodes, out, labels, format string
+	which, out, labels, format string
 	bare, apart                bool
 	edges                      string // topic
 }
@@ -48,17 +49,17 @@ func replayCommand() *cobra.Command {
 		Short: "Send a data set's test nodes as arrivals to Kafka, or write them as JSON lines",
 		Long: "replay sends nodes of a data set as arrivals, in their order, to Kafka or as JSON lines to a file. A\n" +
 			"refresh never trains on test nodes: for arrivals that it merges, withhold training nodes (generate\n" +
-			"--withhold) and send them with --nodes withheld and their classes with --labels. --kafka.topics.arrivals\n" +
+			"--withhold) and send them with --which withheld and their classes with --labels. --kafka.topics.arrivals\n" +
 			"accounts --edges-topic transfers sends nodes and edges as two tables.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet replay --preset small --kafka.brokers localhost:9092 --rate 500\n" +
 			"  trainer train --preset small --out out/small\n" +
 			"  rivulet replay --preset small --out - | rivulet predict --artifact out/small\n" +
 			"  rivulet generate --withhold 0.2 --out out/data\n" +
-			"  rivulet replay --data out/data --nodes withheld --labels labels",
+			"  rivulet replay --data out/data --which withheld --labels labels",
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.nodes, "nodes", "test", "which nodes: test, or withheld: those in no role that have a class")
+	flags.StringVar(&f.which, "which", whichTest, whichUsage)
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "",
@@ -85,12 +86,12 @@ func replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		nodes := d.Test
-		if f.nodes == "withheld" {
-			if nodes = d.Withheld(); len(nodes) == 0 {
-				return fmt.Errorf("--nodes is withheld, and every node of %s that has a class is in a role: generate --withhold "+
-					"leaves some in none", d.Name)
-			}
+		nodes, err := chosen(d, f.which)
+		if err != nil {
+			return err
+		}
+		if f.which == whichUnlabelled && f.labels != "" {
+			return errors.New("--labels is given, and the nodes of --which unlabelled have none")
 		}
 		if f.out != "" {
 			return f.toLines(cmd, d, nodes)
@@ -100,13 +101,40 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
+// Values of --which.
+const (
+	whichTest       = "test"
+	whichWithheld   = "withheld"
+	whichUnlabelled = "unlabelled"
+
+	whichUsage = "which nodes: test; withheld: labelled nodes that are left out of the split; or unlabelled"
+)
+
+// chosen returns the nodes of a data set that --which names.
+func chosen(d *dataset.Dataset, which string) (nodes []int32, err error) {
+	switch which {
+	case whichTest:
+		return d.Test, nil
+	case whichWithheld:
+		if nodes = d.Withheld(); len(nodes) == 0 {
+			return nil, fmt.Errorf("--which is withheld, and every node of %s that has a class is in a role: generate --withhold "+
+				"leaves some in none", d.Name)
+		}
+	case whichUnlabelled:
+		if nodes = d.Unlabelled; len(nodes) == 0 {
+			return nil, fmt.Errorf("--which is unlabelled, and every node of %s has a label", d.Name)
+		}
+	default:
+		return nil, fmt.Errorf("--which is %q, want test, withheld or unlabelled", which)
+	}
+	return nodes, nil
+}
+
 func (f *replayFlags) check() error {
 	f.apart = f.apart || f.edges != ""
 	switch {
 	case f.Rate < 0 || f.Limit < 0:
 		return fmt.Errorf("--rate is %g and --limit %d, want 0 or more", f.Rate, f.Limit)
-	case f.nodes != "test" && f.nodes != "withheld":
-		return fmt.Errorf("--nodes is %q, want test or withheld", f.nodes)
 	case f.apart && f.out != "":
 		return fmt.Errorf("--edges-apart or --edges-topic is given, and a line has no header that tells an edge from an " +
 			"arrival: want no --out")

@@ -265,14 +265,10 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 	fmt.Fprintf(w, "%d nodes are unlabelled, %d have a class and no role\n"+
 		"One rule alone, right on held-out nodes (seed %d):\n", len(d.Unlabelled), len(d.Withheld()), seed)
 	for k, p := range leaks.Measure(d, seed) {
-		mark := ""
-		if p.Suspect() {
-			mark = "   SUSPECT: it all but tells the label"
-		} else if k >= shownRules {
+		if !p.Suspect() && k >= shownRules {
 			break
 		}
-		fmt.Fprintf(w, "  %5.1f%%, where the most frequent class has %.1f%%: %s, %s%s\n", p.Accuracy, p.Majority, p.Name,
-			p.Rule, mark)
+		fmt.Fprintf(w, "  %s\n", p)
 	}
 	return nil
 }

@@ -107,6 +107,7 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	f.engine = newEngineFlags(flags)
 	flags.BoolVar(&f.table, "table", false, tableUsage)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
+	flags.Lookup("force").Usage += "; and take a model that is right on fewer validation nodes than the most frequent class"
 	for _, name := range []string{"weights", "model", "out"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
@@ -224,10 +225,29 @@ func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o train
 	}
 	o.Weights, o.Hidden = byName(models), hidden(models, o.Hidden)
 	outcome, err := trainer.Train(ctx, d, o, time.Now(), cli.Stderr())
+	if err == nil {
+		if err = aboveMajority(outcome.Fits, o.Preprocess); err != nil && f.out.force {
+			fmt.Fprintf(data.Notes, "%s: warning: %v\n", outcome.Bundle.Manifest.Data.Name, err)
+			err = nil
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return models, outcome, f.out.write(outcome.Bundle)
+}
+
+// aboveMajority refuses models that are no better on validation than the most frequent class: they were hardly trained
+// on these features.
+func aboveMajority(fits []trainer.Fit, preprocess string) error {
+	for _, of := range fits {
+		if of.Validation < of.Majority {
+			return fmt.Errorf("%s is right on %.1f%% of the validation nodes, and the most frequent class on "+
+				"%.1f%%: was it trained on these features, and with --preprocess %s? --force takes it as it is", of.Model,
+				of.Validation, of.Majority, preprocess)
+		}
+	}
+	return nil
 }
 
 // hidden returns the width of the first model that has a hidden layer, by which W_S is fitted to compare.

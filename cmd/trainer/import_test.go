@@ -129,7 +129,7 @@ func TestImportServesWhatWasImported(t *testing.T) {
 			p.Value.Data[k] = float32(r.NormFloat64())
 		}
 	}
-	line := "import --costs=false --weights " + weightsOf(t, wrong) + " --model sgc" + importData + "--out " + dir
+	line := "import --force --costs=false --weights " + weightsOf(t, wrong) + " --model sgc" + importData + "--out " + dir
 	for name, of := range map[string]struct {
 		flags string
 		own   bool

@@ -72,7 +72,7 @@ func refreshCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		Example: "  rivulet generate --preset small --withhold 0.2 --out out/data\n" +
 			"  trainer train --data out/data --out out/small\n" +
-			"  rivulet replay --data out/data --nodes withheld --out arrivals.jsonl --labels labels.jsonl\n" +
+			"  rivulet replay --data out/data --which withheld --out arrivals.jsonl --labels labels.jsonl\n" +
 			"  trainer refresh --from arrivals.jsonl --labels labels.jsonl --data out/data --current out/small \\\n" +
 			"    --out out/small-2\n" +
 			"  trainer refresh --from kafka:arrivals --labels kafka:labels --group refresh --data out/data \\\n" +

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/artifact"
+	"rivulet/dataset"
+	"rivulet/dataset/leaks"
 	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
@@ -119,6 +121,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 	if err != nil {
 		return nil, err
 	}
+	sayLeaks(data, d)
 	collectForSize()
 	o.Map = o.Map && (d.Task == target.Classes || cmd.Flags().Changed("map")) // other tasks refuse one that is asked for
 	s, err := learn.settings(d, []string{o.Method})
@@ -130,11 +133,43 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 	}
 	s.Traced = traced
 	o.More = methods.All(s)
+	unweighted, weights := 0.0, d.Adj.Val != nil
+	if weights {
+		if unweighted, err = trainer.Unweighted(cmd.Context(), d, o, cli.Stderr()); err != nil {
+			return nil, err
+		}
+	}
 	outcome, err := trainer.Train(cmd.Context(), d, o, time.Now(), cli.Stderr())
+	if err == nil && weights && len(outcome.Fits) > 0 {
+		fmt.Fprintf(data.Notes, "%s: %s\n", outcome.Bundle.Manifest.Data.Name, sayWeights(outcome.Fits[0], unweighted))
+	}
 	if err == nil {
 		err = write(outcome)
 	}
 	return outcome, err
+}
+
+// sayLeaks repeats what data check says of columns that all but tell the label.
+func sayLeaks(data *dataflag.Data, d *dataset.Dataset) {
+	if d.Task != target.Classes {
+		return
+	}
+	for _, p := range leaks.Measure(d, data.SplitSeed) {
+		if p.Suspect() {
+			fmt.Fprintf(data.Notes, "%s: warning: %s\n", d.Name, strings.TrimSpace(p.String()))
+		}
+	}
+}
+
+// sayWeights compares a model with weights of edges with the same one without them.
+func sayWeights(f trainer.Fit, unweighted float64) string {
+	line := fmt.Sprintf("weights of edges: %s has %.1f%% on validation with them, and %.1f%% without", f.Model, f.Validation,
+		unweighted)
+	const worse = 1
+	if unweighted-f.Validation >= worse {
+		return "warning: " + line + ": --drop-weights leaves them out; amounts of money and the like are better as log1p of them"
+	}
+	return line
 }
 
 const tableUsage = "print all settings as a table, and not only what is served beside the whole graph"

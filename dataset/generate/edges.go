@@ -8,9 +8,12 @@ import (
 	"rivulet/graph"
 )
 
+// MostEdges is the largest number of edges of a node: consumers refuse an arrival with more by default (limits.edges).
+const MostEdges = 10_000
+
 // drawEdges draws exactly g.Edges distinct edges of the degree-corrected block model (Karrer and Newman,
-// "Stochastic blockmodels and community structure in networks", 2011).
-func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
+// "Stochastic blockmodels and community structure in networks", 2011), at most so many of a node.
+func (g Generator) drawEdges(b *blocks, r *rand.Rand, most int32) *graph.CSR {
 	cumulative := g.drawWeights(r)
 	pick := func(lo, hi int) int { return pickBetween(cumulative, lo, hi, r) }
 	draw := func(patient bool) (p, q int) {
@@ -32,6 +35,7 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 		return p, pick(0, g.Nodes)
 	}
 	edges := make([][2]int32, 0, g.Edges)
+	degree := make([]int32, g.Nodes)
 	present := newPairs(g.Edges)
 	// As long as patience cannot end among them, pairs are drawn a few at a time, so that the table's slots of all of
 	// them come from memory at once.
@@ -48,11 +52,13 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand) *graph.CSR {
 		}
 		for _, pair := range few {
 			p, q := pair[0], pair[1]
-			if p == q || !present.add(p, q) {
+			if p == q || degree[p] >= most || degree[q] >= most || !present.add(p, q) {
 				failed++
 				continue
 			}
 			failed = 0
+			degree[p]++
+			degree[q]++
 			if edges = append(edges, [2]int32{b.node[p], b.node[q]}); len(edges) == g.Edges {
 				break
 			}

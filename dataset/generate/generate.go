@@ -147,7 +147,7 @@ func Graph(g Generator, seed uint64) (*dataset.Dataset, error) {
 			d.X.Dense = g.drawDense(b, stream(3))
 		}
 	})
-	d.Adj = g.drawEdges(b, stream(2))
+	d.Adj = g.drawEdges(b, stream(2), MostEdges)
 	features.Wait()
 	if err := g.drawRoles(d, stream(4)); err != nil {
 		return nil, fmt.Errorf("generating data set %q: %w", g.Name, err)

@@ -4,6 +4,7 @@ package leaks
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -37,6 +38,19 @@ const SuspectGain = 0.95
 // Suspect reports whether the rule is suspected so.
 func (p Predictor) Suspect() bool { return p.Gain() >= SuspectGain }
 
+// String is a line about the rule.
+func (p Predictor) String() string {
+	mark := ""
+	if p.Suspect() {
+		mark = "   SUSPECT: it all but tells the label"
+	}
+	return fmt.Sprintf("%5.1f%%, where the most frequent class has %.1f%%: %s, %s%s", p.Accuracy, p.Majority, p.Name, p.Rule,
+		mark)
+}
+
+// mostNodes bounds the labelled nodes that teach and measure rules.
+const mostNodes = 20_000
+
 // bins is the number of intervals into which numbers and times are cut, with as many of the nodes in each.
 const bins = 32
 
@@ -55,6 +69,7 @@ func Measure(d *dataset.Dataset, seed uint64) []Predictor {
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
 	r.Shuffle(len(labelled), func(i, j int) { labelled[i], labelled[j] = labelled[j], labelled[i] })
+	labelled = labelled[:min(len(labelled), mostNodes)]
 	half := len(labelled) / 2
 	if half == 0 {
 		return nil
