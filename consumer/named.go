@@ -17,6 +17,7 @@ type model struct {
 	features  int            // d
 	schema    *schema.Schema // nil: features have positions only
 	relations *graph.Bins    // nil: edges have neither types nor directions
+	tally     *schema.Tally  // counts values that rows do not tell; nil: features have positions only
 }
 
 func (p *Pipeline) model(version Version) model {
@@ -29,6 +30,10 @@ func (p *Pipeline) model(version Version) model {
 	}
 	if m.schema != nil && p.Forms.Mapping != nil {
 		m.schema = m.schema.WithOptional(p.Forms.Mapping.Optional)
+	}
+	if m.schema != nil {
+		m.tally = &schema.Tally{}
+		m.schema = m.schema.Counting(m.tally)
 	}
 	return m
 }

@@ -139,3 +139,38 @@ func TestSchemaIsThatOfTheVersionThatPredicts(t *testing.T) {
 		}
 	}
 }
+
+// Values of a batch that rows do not tell, missing ones and unknown categories, are reported by feature.
+func TestValuesThatRowsDoNotTell(t *testing.T) {
+	v := newNamingVersion(t, "v1", numberAndCategory)
+	seen := &tallying{}
+	for range 2 {
+		b := processed(t, PipelineOptions{Versions: serve(v), Observer: seen},
+			recordOf("a", `{"named":{"age":1,"on":true,"c":"x"}}`), recordOf("b", `{"named":{"on":true,"c":"new"}}`),
+			recordOf("c", `{"named":{"age":null,"on":true,"c":"newer"}}`))
+		if len(b.Predictions) != 3 {
+			t.Fatalf("dead letters %+v", b.DeadLetters)
+		}
+		if seen.first != "new" && seen.first != "newer" {
+			t.Errorf("an unknown category is %q", seen.first)
+		}
+		expect.Same(t, []schema.Count{{Feature: "age", Missing: 2}, {Feature: "c", Unseen: 2, Example: seen.first}},
+			seen.values, "counts of a batch")
+	}
+}
+
+// tallying keeps what Batch is told of values.
+type tallying struct {
+	NopObserver
+	values []schema.Count
+	first  string // either of two, as arrivals are decoded at once
+}
+
+func (c *tallying) Batch(s BatchStats) {
+	c.values = s.Values
+	for _, of := range s.Values {
+		if of.Unseen > 0 {
+			c.first = of.Example
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"rivulet/event/form"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/schema"
 )
 
 // Observer is told of batches, dead letters, retries and losses. Its methods are called from several goroutines at once
@@ -67,6 +68,9 @@ type BatchStats struct {
 	OldEdges int
 	// OtherSchema is the number of arrivals with features by name under the hash of another schema than the version's.
 	OtherSchema int
+	// Values counts, by feature with a name, values of the batch's arrivals that are missing, and categories that the
+	// version does not know.
+	Values []schema.Count
 	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be
 	// read during the call only.
 	Skipped []form.Skip

@@ -98,9 +98,11 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	defer b.shed()
 	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
-	if err := p.decode(ctx, &b.decoded, in, p.model(version)); err != nil {
+	model := p.model(version)
+	if err := p.decode(ctx, &b.decoded, in, model); err != nil {
 		return err
 	}
+	stats.Values = model.tally.Counts()
 	watch.lap(&stats.Decode)
 
 	// The rows of M of all neighbours: their numbers where M is in memory, else each distinct id once.

@@ -179,6 +179,7 @@ var dashboards = map[string][]row{
 			{"Predictions by class", "recps", "rivulet_predictions_total", nil},
 			{"Abstained", "recps", "rivulet_abstained_predictions_total", nil},
 			{"Features under another schema", "recps", "rivulet_other_schema_records_total", nil},
+			{"Missing values and unknown categories", "ops", "rivulet_feature_values_total", nil},
 		}},
 		{"What it reads", []panel{
 			{"Neighbours of arrivals", "ops", "rivulet_neighbours_total", nil},

@@ -33,6 +33,7 @@
 //	summary.go   what Fit reads of a column, in one pass over its values, and the kind that it chooses by that
 //	types.go     types of nodes: features that nodes of one type have
 //	encode.go    the row of one arrival from its fields
+//	tally.go     Tally: missing values and unknown categories of a stream, counted by feature
 //	values.go    the number of one value of each kind, and the errors about values
 //	words.go     the hash of words
 //	columns.go   the rows of all nodes of a table from its columns

@@ -90,7 +90,7 @@ func (s *Schema) encode(r *row, fields []Field) error {
 			continue
 		}
 		f := &s.features[k]
-		missing, err := s.feature(r, f, v, m.slots, fields)
+		missing, err := s.feature(r, k, v, m.slots, fields)
 		if err != nil {
 			return err
 		}
@@ -98,6 +98,7 @@ func (s *Schema) encode(r *row, fields []Field) error {
 			if err := f.missing(r); err != nil {
 				return err
 			}
+			s.tally.missing(k)
 		}
 	}
 	return nil
@@ -162,7 +163,8 @@ func (s *Schema) named(order []int32, fields []Field) bool {
 }
 
 // feature writes the numbers of a value, or reports that the value is missing.
-func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []Field) (missing bool, err error) {
+func (s *Schema) feature(r *row, at int, v *Value, slots []int32, fields []Field) (missing bool, err error) {
+	f := &s.features[at]
 	switch v.Type {
 	case Missing:
 		return true, nil
@@ -176,6 +178,9 @@ func (s *Schema) feature(r *row, f *Feature, v *Value, slots []int32, fields []F
 		return false, err
 	case KindCategory:
 		k, err := f.slot(v)
+		if k == len(f.Categories) && err == nil {
+			s.tally.unseen(at, v)
+		}
 		r.put(f.start+k, 1)
 		return false, err
 	case KindText:

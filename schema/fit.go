@@ -241,7 +241,7 @@ func (d *document) average(columns []Column, rows []int32) error {
 		}
 		clear(one.dense)
 		for k := range s.features {
-			missing, err := s.feature(&one, &s.features[k], value(m.slots, k, fields), m.slots, fields)
+			missing, err := s.feature(&one, k, value(m.slots, k, fields), m.slots, fields)
 			if err != nil {
 				return fmt.Errorf("node %d: %w", i, err)
 			}

@@ -32,8 +32,9 @@ type Schema struct {
 	text     []byte         // the canonical JSON
 	hash     string
 	tolerant bool
-	typed    int  // the feature that is a node's type; -1: nodes have none
-	table    bool // nodes come from a table and may have any type; else they arrive, and need a type with a task
+	tally    *Tally // counts values that rows do not tell; nil: nothing does
+	typed    int    // the feature that is a node's type; -1: nodes have none
+	table    bool   // nodes come from a table and may have any type; else they arrive, and need a type with a task
 	// optional reports whether a field without a feature is passed over; nil: none is.
 	optional func(name string) bool
 }

@@ -46,6 +46,8 @@
 //	rivulet_edge_weights_total{reading}                  edges read otherwise: ignored, missing, above, direction,
 //	                                                     type, unknown_type
 //	rivulet_other_schema_records_total                   arrivals with features by name under the hash of another schema
+//	rivulet_feature_values_total{feature,value}          values of features by name that are missing, or unknown:
+//	                                                     categories that the table did not have, or too rarely
 //	rivulet_feature_lookups_total                        arrivals whose features were looked up by id
 //	rivulet_row_lookups_total                            rows of M that were asked for: one for each edge if M is in
 //	                                                     memory, else for each distinct id of a batch

@@ -24,7 +24,7 @@ const (
 )
 
 // Journal logs batches: at level debug a line a batch, at level warn a line a dead letter, the first ten of a minute
-// and then the number of further ones, at level info the first edge between two nodes of the graph, and a summary at
+// and then the number of further ones, the first unknown category of each feature, at level info the first edge between two nodes of the graph, and a summary at
 // the end. It is safe for concurrent use and has no goroutine.
 type Journal struct {
 	consumer.NopObserver
@@ -37,9 +37,10 @@ type Journal struct {
 	since                  time.Time // when the period of dead letters began
 	shown                  int       // dead letters that were logged in it
 	hidden                 map[string]int
-	old                    bool // edges between nodes of the graph have been seen
-	apart                  bool // edges of their own were passed over, as arrivals do not wait for any
-	ahead                  int  // records with timestamps too far ahead that have no line yet
+	unseen                 map[string]bool // features whose first unknown category was logged
+	old                    bool            // edges between nodes of the graph have been seen
+	apart                  bool            // edges of their own were passed over, as arrivals do not wait for any
+	ahead                  int             // records with timestamps too far ahead that have no line yet
 	saidAhead, saidOverdue time.Time
 }
 
@@ -55,7 +56,7 @@ func NewJournal(log *slog.Logger, clock consumer.Clock) *Journal {
 	if clock == nil {
 		clock = consumer.SystemClock{}
 	}
-	return &Journal{log: log, clock: clock, begun: clock.Now(), hidden: map[string]int{}}
+	return &Journal{log: log, clock: clock, begun: clock.Now(), hidden: map[string]int{}, unseen: map[string]bool{}}
 }
 
 // Batch writes the line of a batch and the lines of its dead letters.
@@ -88,6 +89,14 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 		j.apart = true
 		j.log.Warn("edges came as records of their own and are passed over, as arrivals do not wait for edges: set "+
 			"attach.wait. rivulet_skipped_records_total counts them", "batch", s.Name, "edges", edges)
+	}
+	for _, of := range s.Values {
+		if of.Unseen > 0 && !j.unseen[of.Feature] {
+			j.unseen[of.Feature] = true
+			j.log.Warn("a category is none that the model knows: arrivals with such a value are predicted by the number of all "+
+				"others. rivulet_feature_values_total counts them by feature", "feature", of.Feature, "value", of.Example, "batch",
+				s.Name)
+		}
 	}
 	for i := range s.Delivered.DeadLetters {
 		j.deadLetter(&s.Delivered.DeadLetters[i])

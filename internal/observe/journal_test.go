@@ -14,6 +14,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/form"
 	"rivulet/kafka"
+	"rivulet/schema"
 )
 
 func journal(level slog.Level) (*Journal, *fakeClock, *bytes.Buffer) {
@@ -158,5 +159,23 @@ func TestTroubleOfWaitingIsSaid(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Count(got, "\n") != 2 {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
+	}
+}
+
+// The first unknown category of each feature is said, with its value; further ones and missing values are counted only.
+func TestTheFirstUnknownCategoryIsSaid(t *testing.T) {
+	j, _, out := journal(slog.LevelInfo)
+	batch := func(values ...schema.Count) {
+		j.Batch(consumer.BatchStats{Name: "b", Delivered: &event.Batch{}, Values: values})
+	}
+	batch(schema.Count{Feature: "age", Missing: 3})
+	if out.Len() > 0 {
+		t.Errorf("missing values have a line:\n%s", out)
+	}
+	batch(schema.Count{Feature: "country", Unseen: 2, Example: "ES"})
+	batch(schema.Count{Feature: "country", Unseen: 1, Example: "PT"}, schema.Count{Feature: "plan", Unseen: 1, Example: "gold"})
+	if got := out.String(); strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, "feature=country value=ES") ||
+		!strings.Contains(got, "feature=plan value=gold") || !strings.Contains(got, "rivulet_feature_values_total") {
+		t.Errorf("want a warning of country and one of plan:\n%s", got)
 	}
 }

@@ -32,7 +32,7 @@ type metrics struct {
 
 	bytes, isolated, dropped, otherSchema, lookups, fetched, rebalances, abstained, degraded prometheus.Counter
 
-	predictions, drops, weights, forgotten, skipped, retries, lost, throttled *prometheus.CounterVec
+	predictions, drops, values, weights, forgotten, skipped, retries, lost, throttled *prometheus.CounterVec
 
 	known, attached, inBatch, unknown prometheus.Counter
 
@@ -83,8 +83,8 @@ func newMetrics(opts Options, health *health) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return f.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 	}
-	counters := func(name, help, label string) *prometheus.CounterVec {
-		return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
 		return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
@@ -119,6 +119,9 @@ func newMetrics(opts Options, health *health) *metrics {
 		predictions: predictions,
 		otherSchema: counter("other_schema_records_total",
 			"Arrivals with features by name whose header rivulet-schema has another hash than the artifact's schema."),
+		values: counters("feature_values_total",
+			"Values of features by name that are missing, or are unknown: categories that the table did not have, or too "+
+				"rarely.", "feature", "value"),
 		weights: counters("edge_weights_total",
 			"Edges whose weight, direction or type was read as another one: ignored (the artifact's edges have none) and "+
 				"missing (the arrival gives none) as 1, above (all weights of the training graph) by the tables of the heaviest, "+
@@ -200,6 +203,10 @@ func (m *metrics) batch(s consumer.BatchStats) {
 	m.isolated.Add(float64(s.Isolated))
 	m.dropped.Add(float64(s.Dropped))
 	m.otherSchema.Add(float64(s.OtherSchema))
+	for _, of := range s.Values {
+		m.values.WithLabelValues(of.Feature, "missing").Add(float64(of.Missing))
+		m.values.WithLabelValues(of.Feature, "unknown").Add(float64(of.Unseen))
+	}
 	m.weights.WithLabelValues("ignored").Add(float64(s.Weights.Ignored))
 	m.weights.WithLabelValues("missing").Add(float64(s.Weights.Missing))
 	m.weights.WithLabelValues("direction").Add(float64(s.Weights.Directions))

@@ -19,6 +19,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
+	"rivulet/schema"
 	"rivulet/test/expect"
 )
 
@@ -55,6 +56,7 @@ func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
+		Values: []schema.Count{{Feature: "plan", Missing: 2, Unseen: 3, Example: "silver"}},
 		Forgets: 3, Forgotten: 2, OldEdges: 13,
 		Weights:  consumer.EdgeCounts{Ignored: 7, Missing: 8, Above: 9, Directions: 10, Types: 11, Unknown: 12},
 		Features: 3 * time.Millisecond, Lookups: 6,
@@ -341,6 +343,11 @@ rivulet_neighbours_total{kind="unknown"} 2
 # HELP rivulet_old_edges_total Edges of their own between two nodes of the graph, for the next refresh.
 # TYPE rivulet_old_edges_total counter
 rivulet_old_edges_total 13
+# HELP rivulet_feature_values_total Values of features by name that are missing, or are unknown: categories that the ` +
+	`table did not have, or too rarely.
+# TYPE rivulet_feature_values_total counter
+rivulet_feature_values_total{feature="plan",value="missing"} 2
+rivulet_feature_values_total{feature="plan",value="unknown"} 3
 # HELP rivulet_other_schema_records_total Arrivals with features by name whose header rivulet-schema has another ` +
 		`hash than the artifact's schema.
 # TYPE rivulet_other_schema_records_total counter
