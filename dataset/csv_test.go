@@ -140,7 +140,7 @@ func TestCSVRefuses(t *testing.T) {
 		{"few cells", "nodes.csv", node("b,1"), []string{"line 3", "wrong number of fields"}},
 		{"quote", "nodes.csv", node(`b,"1"x,B,va`), []string{"line 3", "column 5", `"`}},
 		{"line of a row behind a long one", "nodes.csv", node("\"b\nc\",1,B,va\nd,x,B,va"), []string{"line 5", "column age"}},
-		{"no test nodes", "nodes.csv", "id,age,label,split\na,1,A,tr\n7,1,A,va\n", []string{"no node of split test"}},
+		{"no training nodes", "nodes.csv", "id,age,label,split\na,1,A,va\n7,1,B,te\n", []string{"no node of split train"}},
 		{"no labels", "nodes.csv", "id,age,label,split\na,1,A,un\n7,1,,\n", []string{"no node has a label"}},
 		{"list of words", "nodes.csv", "id,features,label,split\na,1 two,A,tr\n",
 			[]string{"line 2", "column features", "[1]", `"two"`}},

@@ -60,7 +60,7 @@ func TestLabelsOfTablesRefused(t *testing.T) {
 		"no node has a label":                        {"id,x,tags,split\na,1,;,train\nb,2,;,val\n", "tags"},
 		`column tags: all 2 labelled nodes have the same labels, such as "blue"`: {
 			"id,x,tags,split\na,1,red;blue,train\nb,2,blue;red,val\nc,3,,unlabelled\n", "tags"},
-		"another label of the node is":               {"id,x,blue,red,split\na,1,,1,train\nb,2,0,1,val\n", "blue,red"},
+		"another label of the node is": {"id,x,blue,red,split\na,1,,1,train\nb,2,0,1,val\n", "blue,red"},
 	} {
 		dir := writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"), "nodes.csv": []byte(c.nodes)})
 		_, err := Open(dir, OpenOptions{Tables: table.Settings{Task: "labels", Label: c.label, Positional: true}})

@@ -156,7 +156,7 @@ func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what str
 // dictionary returns the dictionary with which rows of M are solved for the models.
 func (c *clusterGraph) dictionary() *condense.Dictionary {
 	if c.solver == nil {
-		support := condense.NewSupport(c.data.Attach(c.original, c.data.Validation, true), c.pre, c.bins)
+		support := condense.NewSupport(c.supportBatch(), c.pre, c.bins)
 		support.Units = c.units
 		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, c.meeting,
 			c.indicators)

@@ -54,7 +54,7 @@ func (g *Graph) Rand() *rand.Rand { return g.task.rng(purposeClusters) }
 
 // Support returns the support nodes, all of them at once, attached to T.
 func (g *Graph) Support() *attach.Batch {
-	return g.task.data.Attach(g.Original, g.task.data.Validation, true)
+	return g.task.supportBatch()
 }
 
 // Whole returns W_O of a model: one of the run's, or fitted here.

@@ -34,7 +34,7 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 		if t.data.Task != target.Classes {
 			kinds = nil
 		}
-		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
+		c, err := t.calibrate(ctx, p, kinds)
 		out = append(out, deploy.Rows(deploy.Row{Deployment: p, Setting: setting, SharedM: shared,
 			WeightDecay: cmp.Or(p.Decay, f.WeightDecay), Served: r.serves(t, setting, f, p)}, c)...)
 		return err

@@ -54,7 +54,7 @@ func (t *task) fitOnGraph(ctx context.Context, name string, s artifact.Synthetic
 
 // supportTables returns the frozen tables of an S for joint attachment, attached once to the support nodes.
 func (t *task) supportTables(c *graphParts, m infer.Model) *infer.Tables {
-	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, true).On(c.M, nil).Batches[0]
+	all := eval.Attach(t.data, t.original, [][]int32{t.data.Validation}, !t.options.noValidation).On(c.M, nil).Batches[0]
 	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.pre)
 }
 

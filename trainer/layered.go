@@ -57,7 +57,7 @@ const wideDegree = 32
 // fit on all of T goes on from the chosen weights, with the corresponding weight decay. A single weight decay is used
 // as it is.
 func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*search.Result, error) {
-	whole, g, among := t.wholeGround(), t.ground(), search.OnT(t.options.decays(), t.options.Seed)
+	whole, g, among := t.wholeGround(), t.ground(), search.OnT(t.options.decays(s.Model), t.options.Seed)
 	if len(g.Labels) == len(whole.Labels) {
 		return among.Choose(ctx, whole.Problem(s, t.classes()), whole.Validate, progress, what)
 	}

@@ -82,6 +82,11 @@ type Options struct {
 	// Subgraph is the memory of the subgraph of T in which a run of stages fits models and makes S: bytes of its features
 	// and edges; 0: 128 MB. See [TrainStaged].
 	Subgraph int64
+	// noValidation says that the data's validation nodes are training nodes, and decayOf has the weight decays that were
+	// chosen without them ([Options.unvalidated]).
+	noValidation bool
+	decayOf      map[string]float64
+	fingerprint  string // of the data without validation nodes; empty: that of the data
 	// Map adds S in the plane, for people ([artifact.Map]); MapIDs names the heaviest nodes of T in it.
 	Map, MapIDs bool
 }
@@ -178,8 +183,11 @@ func (o Options) validateDepth() error {
 	return nil
 }
 
-// decays returns the weight decays to try, strongest first, so that each fit of SGC starts from the last.
-func (o Options) decays() []float64 {
+// decays returns the weight decays to try for a model, strongest first, so that each fit of SGC starts from the last.
+func (o Options) decays(model string) []float64 {
+	if chosen, ok := o.decayOf[model]; ok {
+		return []float64{chosen}
+	}
 	decays := slices.Clone(WeightDecays)
 	if len(o.WeightDecays) > 0 {
 		decays = slices.Clone(o.WeightDecays)

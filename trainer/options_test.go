@@ -55,11 +55,11 @@ func TestSyntheticNodes(t *testing.T) {
 }
 
 func TestDecaysAreStrongestFirst(t *testing.T) {
-	if got := (Options{WeightDecays: []float64{1e-4, 1e-2, 1e-3}}).decays(); !slices.Equal(got,
+	if got := (Options{WeightDecays: []float64{1e-4, 1e-2, 1e-3}}).decays("sgc"); !slices.Equal(got,
 		[]float64{1e-2, 1e-3, 1e-4}) {
 		t.Errorf("decays %v", got)
 	}
-	if got := (Options{}).decays(); !slices.Equal(got, WeightDecays) {
+	if got := (Options{}).decays("sgc"); !slices.Equal(got, WeightDecays) {
 		t.Errorf("decays %v, want the default ones", got)
 	}
 }

@@ -24,7 +24,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 	s := t.shape(name)
 	if hops := s.Reach(); hops > 0 && s.IsLinear() {
 		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.read(), hops, t.x, t.labelled),
-			Labels: graph.Pick(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(), t.validate,
+			Labels: graph.Pick(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(name), t.validate,
 			progress, what)
 	}
 	if weights := s.Mix(); weights != nil {
@@ -36,7 +36,7 @@ func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) 
 		if t.links != nil {
 			p.Weights = t.links.Weights // all nodes of T are labelled
 		}
-		best, err := t.chooseLinear(ctx, s, p, t.options.decays(), t.validate, progress, what)
+		best, err := t.chooseLinear(ctx, s, p, t.options.decays(name), t.validate, progress, what)
 		if err == nil && t.links != nil {
 			best.Validation, err = t.chooseShare(best.Model)
 		}

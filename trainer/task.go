@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/target"
 	"rivulet/schema"
@@ -79,7 +81,7 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if len(d.Validation) == 0 {
 		return nil, errors.New("no validation nodes: hyperparameters are chosen on them")
 	}
-	fingerprint := d.Fingerprint() // of the columns, if features have names
+	fingerprint := cmp.Or(o.fingerprint, d.Fingerprint()) // of the columns, if features have names
 	named := features.Named(d.IDs, d.Columns)
 	start := time.Now()
 	o.Schema.Zero = !features.Centres(o.Preprocess)
@@ -152,14 +154,23 @@ const weightBins = 4
 
 // attachHeldOut attaches the support nodes to T, and the test nodes when they are first asked for.
 func (t *task) attachHeldOut() {
-	t.support = t.set(t.data.Validation, GraphBatch)
+	mode := GraphBatch
+	if t.options.noValidation { // their edges to each other are edges of T
+		mode = NodeBatch
+	}
+	t.support = t.set(t.data.Validation, mode)
 	if t.judges = t.support; len(t.data.Validation) > judgingNodes {
-		t.judges = t.set(sample.Evenly(t.data.Validation, judgingNodes), GraphBatch)
+		t.judges = t.set(sample.Evenly(t.data.Validation, judgingNodes), mode)
 	}
 	t.test = sync.OnceValue(func() map[string]*eval.Set {
 		whole := t.set(t.data.Test, GraphBatch)
 		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: whole.Apart()}
 	})
+}
+
+// supportBatch are the support nodes, all of them at once, attached to T.
+func (t *task) supportBatch() *attach.Batch {
+	return t.data.Attach(t.original, t.data.Validation, !t.options.noValidation)
 }
 
 // judgingNodes is the number of nodes that tell accuracies apart to half a point; more of a large T would take long.

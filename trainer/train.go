@@ -13,6 +13,7 @@ import (
 	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/links"
 	"rivulet/trainer/original"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/search"
@@ -38,8 +39,22 @@ type Outcome struct {
 	Answers []Answer      // for some nodes of each role, by the artifact's default model
 	// Fits are the models as they were fitted on T, before condensation, in the order of [Options.Models].
 	Fits []Fit
+	// HeldOut are the edges of a task of links that were held out: of validation nodes to choose by, of test nodes to
+	// measure. nil: the task is another one.
+	HeldOut *HeldOut
 	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
 	Unknown int64
+}
+
+// HeldOut are edges that were held out, by the role of their node.
+type HeldOut struct{ Validation, Test []links.HeldLink }
+
+// heldOut returns the edges that were held out; nil: the task is another one.
+func (t *task) heldOut() *HeldOut {
+	if t.links == nil {
+		return nil
+	}
+	return &HeldOut{t.links.HeldOut(t.data.IDs, t.data.Validation), t.links.HeldOut(t.data.IDs, t.data.Test)}
 }
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all
@@ -51,6 +66,12 @@ type Outcome struct {
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
 	name := d.Name // d itself is not held while training: see newTask
 	watch.Begins(progress, preparing)
+	if len(d.Validation) == 0 {
+		var err error
+		if d, o, err = o.unvalidated(ctx, d, progress); err != nil {
+			return nil, failed(name, err)
+		}
+	}
 	t, err := newTask(d, o)
 	if err != nil {
 		return nil, failed(name, err)
@@ -136,7 +157,7 @@ func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outc
 		return nil, err
 	}
 	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
-		Answers: answers, Choices: choices, Fits: t.fits(r)}, nil
+		Answers: answers, Choices: choices, Fits: t.fits(r), HeldOut: t.heldOut()}, nil
 }
 
 // Fit is a model on T, and what validation says of it, in percent.
@@ -184,7 +205,14 @@ func Unweighted(ctx context.Context, d *dataset.Dataset, o Options, progress Pro
 	plain, adj := *d, *d.Adj
 	adj.Val = nil
 	plain.Adj = &adj
-	t, err := newTask(&plain, o)
+	of := &plain
+	if len(d.Validation) == 0 {
+		var err error
+		if of, o, err = o.unvalidated(ctx, of, watch.Silent{}); err != nil {
+			return 0, failed(d.Name, err)
+		}
+	}
+	t, err := newTask(of, o)
 	if err != nil {
 		return 0, failed(d.Name, err)
 	}
@@ -253,7 +281,7 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 	const what = "choosing calibration and propagation"
 	for k, p := range r.placed {
 		progress.Step(what, k, len(r.placed))
-		c, err := deploy.Calibrate(ctx, p, t.support, t.options.Coverage, t.kinds())
+		c, err := t.calibrate(ctx, p, t.kinds())
 		if err != nil {
 			return err
 		}
@@ -265,6 +293,14 @@ func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) e
 	progress.Step(what, len(r.placed), len(r.placed))
 	r.seconds += time.Since(start).Seconds()
 	return nil
+}
+
+// calibrate makes the choices of validation for a deployment, none without validation nodes.
+func (t *task) calibrate(ctx context.Context, p *deploy.Deployment, kinds []string) (*deploy.Calibration, error) {
+	if t.options.noValidation {
+		return deploy.Uncalibrate(t.data.Task, t.classes()), ctx.Err()
+	}
+	return deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
 }
 
 // bundle returns the artifact of all models' W_O on S.
@@ -368,6 +404,9 @@ func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifac
 
 // reference returns the figures of the validation nodes, each alone, and of the served models' predictions for them.
 func (t *task) reference(r *recipe) baseline.Reference {
+	if t.options.noValidation {
+		return baseline.Reference{}
+	}
 	support := t.set(t.data.Validation, NodeBatch)
 	out := eval.Reference(t.data, support, t.options.Keep)
 	if t.data.Task.Regression() { // no classes and no confidence

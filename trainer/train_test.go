@@ -212,8 +212,11 @@ func TestTrainRefuses(t *testing.T) {
 		"ratio 0.001 of 300: nodes is 1, want": func(_ *dataset.Dataset, o *Options) {
 			o.Nodes, o.Ratio = 0, 0.001
 		},
-		"no validation nodes": func(d *dataset.Dataset, _ *Options) {
-			d.Validation = nil
+		"no validation nodes: coverage needs some": func(d *dataset.Dataset, o *Options) {
+			d.Validation, o.Coverage = nil, 0.7
+		},
+		"no validation nodes: own always needs some": func(d *dataset.Dataset, o *Options) {
+			d.Validation, o.Own = nil, OwnAlways
 		},
 		"no labelled training nodes": func(d *dataset.Dataset, _ *Options) {
 			d.Train, d.Unlabelled = nil, d.Train

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +52,15 @@ func TestLinksThroughThePrograms(t *testing.T) {
 		!strings.Contains(text, " candidates among ") || !strings.Contains(text, "consumers read ") {
 		t.Errorf("data check says %s", text)
 	}
-	text := run(t, "train --costs=false"+strongDecay+" --data "+dir+" --out "+filepath.Join(dir, "model"))
+	held := filepath.Join(dir, "held.csv")
+	text := run(t, "train --costs=false --held-out "+held+strongDecay+" --data "+dir+" --out "+filepath.Join(dir, "model"))
+	file, err := os.ReadFile(held)
+	expect.OK(t, err)
+	count := strings.Count(string(file), "\ntest,")
+	if !strings.HasPrefix(string(file), "role,node,candidate\nvalidation,") || count == 0 ||
+		!strings.Contains(text, fmt.Sprintf("was held out, %d links: MRR ", count)) {
+		t.Errorf("%d links of test nodes were held out; train says %s and writes %.200s", count, text, file)
+	}
 	if !strings.Contains(text, "a tenth of the edges of test nodes") || !strings.Contains(text, "by popularity MRR ") {
 		t.Errorf("train says %s", text)
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -22,6 +25,7 @@ import (
 	"rivulet/lab/methods"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/links"
 )
 
 // report is the output of train --json.
@@ -70,6 +74,8 @@ func trainCommand() *cobra.Command {
 	registerKinds(flags, &o)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
+	heldOut := flags.String("held-out", "", "task links: write the edges that were held out to choose by and to measure to "+
+		"this file, a CSV of role, node and candidate, with which others can check the scores; empty: no file")
 	flags.BoolVar(&table, "table", false, tableUsage)
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
@@ -85,9 +91,17 @@ func trainCommand() *cobra.Command {
 			return err
 		}
 		var course *methods.Course
+		if err := cli.TryBeside("held-out", *heldOut); err != nil {
+			return err
+		}
 		outcome, err := trained(cmd, engine, learn, data, o, &out, func(l *methods.Course) { course = l })
 		if err != nil {
 			return err
+		}
+		if *heldOut != "" {
+			if err := writeHeldOut(*heldOut, outcome.HeldOut); err != nil {
+				return err
+			}
 		}
 		r := report{out.path, outcome.Bundle.Manifest.Version, outcome.Seconds, cli.PeakBytes(), outcome.Results,
 			newLearned(course), outcome.Choices, o.Batch}
@@ -114,10 +128,17 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		}
 		return cli.During("writing the artifact", func() error { return out.write(outcome.Bundle) })
 	}
+	const notLinks = "--held-out is for --task links, which holds out edges, in memory"
+	if engine.staged() && cmd.Flags().Changed("held-out") {
+		return nil, errors.New(notLinks)
+	}
 	if engine.staged() {
 		return engine.train(cmd.Context(), data, o, write)
 	}
 	d, err := opened(data)
+	if err == nil && d.Task != target.Links && cmd.Flags().Changed("held-out") {
+		err = errors.New(notLinks)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +202,11 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 		m.Data.Name, m.Data.Nodes, m.SyntheticNodes, m.Mapping.Entries, m.Preprocess.Kind, m.Seed)
 	for _, model := range m.Models {
 		if model.WeightDecay > 0 { // 0: the weights were imported
-			fmt.Fprintf(w, "%s: weight decay %.3g\n", model.Name, model.WeightDecay)
+			how := ""
+			if m.Reference.Nodes == 0 {
+				how = ", without validation nodes chosen on training nodes or by default"
+			}
+			fmt.Fprintf(w, "%s: weight decay %.3g%s\n", model.Name, model.WeightDecay, how)
 		}
 	}
 	if l := r.Learned; l != nil {
@@ -197,7 +222,9 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 		}
 	}
 	served, whole := r.served(m)
-	if table || served == nil {
+	if len(r.Results) == 0 {
+		fmt.Fprintln(w, "not measured: the data have no test nodes")
+	} else if table || served == nil {
 		if err := eval.WriteTable(w, r.Results); err != nil {
 			return err
 		}
@@ -219,6 +246,23 @@ func (r report) print(w io.Writer, m artifact.Manifest, table bool) error {
 	return err
 }
 
+// writeHeldOut writes the edges that were held out to a CSV file.
+func writeHeldOut(path string, held *trainer.HeldOut) error {
+	var text bytes.Buffer
+	w := csv.NewWriter(&text)
+	_ = w.Write([]string{"role", "node", "candidate"})
+	for _, of := range []struct {
+		role  string
+		links []links.HeldLink
+	}{{"validation", held.Validation}, {"test", held.Test}} {
+		for _, l := range of.links {
+			_ = w.Write([]string{of.role, l.Node, l.Candidate})
+		}
+	}
+	w.Flush()
+	return os.WriteFile(path, text.Bytes(), 0o666)
+}
+
 // servedLine says what consumers serve, what is added to the model, and by how many nodes it was chosen.
 func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	setting := eval.OtoS
@@ -238,7 +282,11 @@ func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	case target.Number:
 		line += fmt.Sprintf(", intervals of %d%%", target.Interval)
 	}
-	line += fmt.Sprintf(" (by %d validation nodes)", m.Reference.Nodes)
+	if n := m.Reference.Nodes; n > 0 {
+		line += fmt.Sprintf(" (by %d validation nodes)", n)
+	} else {
+		line += " (no validation nodes: chosen by default)"
+	}
 	if model.Own.Answers() {
 		line += fmt.Sprintf("; added: a small model of own features, %+.1f points on validation, %+.1f for nodes without "+
 			"edges (--own never leaves it out)", model.Own.Gain, model.Own.GainAlone)

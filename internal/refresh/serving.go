@@ -165,6 +165,10 @@ type questions struct {
 // round.
 func ask(d *dataset.Dataset, versions ...*serving.Version) (q *questions, err error) {
 	q = &questions{nodes: d}
+	if len(d.Validation) == 0 {
+		return nil, errors.New("the data have no validation nodes, by which a refreshed version is compared with the one " +
+			"that it replaces: train on data that have some")
+	}
 	if d.Task != target.Links {
 		return q, nil
 	}

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"slices"
 
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
@@ -117,6 +118,15 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 		}
 	}
 	return out, ctx.Err()
+}
+
+// Uncalibrate is a calibration without choices: all temperatures are 1.
+func Uncalibrate(task target.Task, outputs int) *Calibration {
+	out := &Calibration{Kind: propagation.None, Temperature: 1, Kinds: map[string]*Choice{}, Task: task}
+	if task == target.Labels {
+		out.Temperatures = slices.Repeat([]float32{1}, outputs)
+	}
+	return out
 }
 
 // choosePropagation returns the α and γ of the highest accuracy on the support nodes; at equal accuracy the

@@ -45,7 +45,7 @@ func joined(rows []Result) Result {
 		joinSpreads(rows, out.Labels.spreads(), func(r *Result) []*Spread { return r.Labels.spreads() })
 	}
 	if out.Links != nil {
-		out.Links = &Links{}
+		out.Links = &Links{Count: rows[0].Links.Count}
 		joinSpreads(rows, out.Links.spreads(), func(r *Result) []*Spread { return r.Links.spreads() })
 	}
 	out.Seeds, out.WeightDecays = nil, nil

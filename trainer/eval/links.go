@@ -10,6 +10,8 @@ import (
 // that are no neighbours of the node, neither known nor held out; one with an equal score counts half (the filtered
 // setting of Bordes et al., "Translating Embeddings for Modeling Multi-relational Data", 2013).
 type Links struct {
+	// Count is the number of neighbours that were held out, on which the scores rest.
+	Count int `json:"held_out"`
 	// MRR is the mean of 1/rank over all neighbours that were held out.
 	MRR Spread `json:"mrr"`
 	// Hits1, Hits10 and Hits50 are the shares of these neighbours with a rank of at most 1, 10 and 50.
@@ -56,10 +58,10 @@ func (q *Queries) Score(of func(node int, scores []float32)) *Links {
 			}
 		}
 	})
-	out, n := &Links{}, 0.0
+	out := &Links{}
 	for _, of := range ranks {
 		for _, rank := range of {
-			n++
+			out.Count++
 			out.MRR.Mean += 100 / rank
 			for _, hits := range []struct {
 				of *Spread
@@ -72,9 +74,21 @@ func (q *Queries) Score(of func(node int, scores []float32)) *Links {
 		}
 	}
 	for _, of := range []*Spread{&out.MRR, &out.Hits1, &out.Hits10, &out.Hits50} {
-		of.Mean /= max(1, n)
+		of.Mean /= float64(max(1, out.Count))
 	}
 	return out
+}
+
+// percent writes a score with as many decimals as its number of links can tell apart.
+func (l *Links) percent(score float64) string {
+	decimals := 0
+	switch {
+	case l.Count >= 1000:
+		decimals = 2
+	case l.Count >= 100:
+		decimals = 1
+	}
+	return fmt.Sprintf("%.*f%%", decimals, score)
 }
 
 // ranks returns the ranks of a node's neighbours that were held out.
@@ -118,6 +132,7 @@ var linkScores = [][2]string{
 
 // linkColumns are the columns of tables for a task of links.
 func linkColumns() (out []column) {
+	out = append(out, column{"links", func(l *line) string { return fmt.Sprint(l.node.Links.Count) }})
 	for k, name := range linkScores {
 		out = append(out, column{name[0], func(l *line) string {
 			if k == 0 {

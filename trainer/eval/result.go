@@ -148,10 +148,11 @@ func (r *Result) Summary(whole *Result, synthetic, nodes, batch int) string {
 	joined := fmt.Sprintf("joined to the whole graph of %d by %d at a time, without edges among them", nodes, batch)
 	switch {
 	case r.Links != nil:
-		return fmt.Sprintf("a tenth of the edges of test nodes was held out: MRR %.2f%%, hits@10 %.1f%% on %d "+
-			"synthetic nodes; %s, %.2f%% and %.1f%%; by popularity MRR %.2f%%, by common neighbours (Adamic-Adar) %.2f%%", r.Links.MRR.Mean,
-			r.Links.Hits10.Mean, synthetic, joined, whole.Links.MRR.Mean, whole.Links.Hits10.Mean, r.Links.Popularity.Mean,
-			r.Links.AdamicAdar.Mean)
+		p := r.Links.percent
+		return fmt.Sprintf("a tenth of the edges of test nodes was held out, %d links: MRR %s, hits@10 %s on %d synthetic "+
+			"nodes; %s, %s and %s; by popularity MRR %s, by common neighbours (Adamic-Adar) %s", r.Links.Count,
+			p(r.Links.MRR.Mean), p(r.Links.Hits10.Mean), synthetic, joined, p(whole.Links.MRR.Mean),
+			p(whole.Links.Hits10.Mean), p(r.Links.Popularity.Mean), p(r.Links.AdamicAdar.Mean))
 	case r.Labels != nil:
 		return fmt.Sprintf("micro F1 on the test nodes: %.1f%% on %d synthetic nodes; %s, %.1f%%; mean average precision "+
 			"%.1f%% and %.1f%%", r.Labels.MicroF1.Mean, synthetic, joined, whole.Labels.MicroF1.Mean, r.Labels.MAP.Mean,

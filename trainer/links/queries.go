@@ -26,6 +26,19 @@ func (p *Problem) Queries(nodes []int32) *eval.Queries {
 	return q
 }
 
+// HeldLink is an edge between a node and a candidate that was held out.
+type HeldLink struct{ Node, Candidate string }
+
+// HeldOut returns the edges of some nodes that were held out, given the ids of the data's nodes.
+func (p *Problem) HeldOut(ids []string, nodes []int32) (out []HeldLink) {
+	for _, i := range nodes {
+		for _, c := range p.held[i] {
+			out = append(out, HeldLink{ids[i], ids[p.Candidates[c]]})
+		}
+	}
+	return out
+}
+
 // baselines ranks by the candidates' degrees, and by the neighbours that a node and a candidate share.
 func (p *Problem) baselines(q *eval.Queries, nodes []int32) (popularity, adamicAdar float64) {
 	degrees := make([]float32, len(p.Candidates))
