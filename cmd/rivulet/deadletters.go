@@ -43,6 +43,9 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 		return nil, topics, since, err
 	}
 	client, err := app.ConnectKafka(cfg.Kafka.Brokers)
+	if err == nil {
+		err = app.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, cfg.Kafka.Topics.DeadLetters)
+	}
 	if err != nil {
 		return nil, topics, since, err
 	}

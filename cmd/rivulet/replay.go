@@ -164,6 +164,9 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		return err
 	}
 	defer client.Close()
+	if err := app.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, topics...); err != nil {
+		return err
+	}
 	log := observe.PlainLogger(os.Stderr)
 	codec, _ := form.Lookup(f.format) // it was checked
 	var sinks []*replay.Topic

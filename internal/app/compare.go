@@ -84,11 +84,18 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 // out, with one line of the log; if there are no others, the first one is the error.
 func readTopic(ctx context.Context, brokers config.Brokers, topic string, from time.Time, wait retry.Patience,
 	take func(*kafka.Record) error) (err error) {
-	r, end, err := openReader(brokers, kafka.ReaderOptions{Topic: topic}, wait)
+	client, err := ConnectKafka(brokers, topic)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer client.Close()
+	if err := ReachKafka(ctx, brokers, client, topic); err != nil {
+		return err
+	}
+	r, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, wait)
+	if err != nil {
+		return err
+	}
 	var begin kafka.Offsets
 	if !from.IsZero() {
 		if begin, err = r.Since(ctx, from); err != nil {

@@ -105,7 +105,7 @@ def test_headers_and_key(stack: tuple[str, Set]) -> None:
     wrong = Arrival("too-short", [1.0])
     with kafka.Sender(broker, schema_hash="ab12") as sender:
         sender.send(wrong)
-    consumer = kafka._consumer(broker, "dead-letters", True, {})
+    consumer = kafka._consumer(kafka._Trouble(broker), broker, "dead-letters", True, {})
     try:
         consumer.subscribe(["arrivals.dead-letters"])
         deadline = time.monotonic() + 60
@@ -200,6 +200,32 @@ def test_a_feed_survives_other_records(stack: tuple[str, Set]) -> None:
     feed = kafka.follow_predictions(broker, "mixed", group="mixed")
     assert [next(feed)["source"]["offset"], next(feed)["source"]["offset"]] == [1, 1]
     feed.close()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda broker: kafka.send([Arrival("x", [1.0])], broker),
+        lambda broker: kafka.read_predictions(broker, timeout=2),
+        lambda broker: next(kafka.follow_predictions(broker, group="g")),
+    ],
+)
+def test_brokers_that_do_not_answer(
+    call: Callable[[str], object],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One sentence names them, soon, and librdkafka writes no lines of its own."""
+    broker = f"127.0.0.1:{free_port()}"
+    reach = kafka._Trouble.reach
+    monkeypatch.setattr(
+        kafka._Trouble, "reach", lambda self, client, topic, timeout=2: reach(self, client, topic, 2)
+    )
+    with pytest.raises(kafka.BrokersError, match=f"^no broker of {broker} answered within 2 s: .*refused"):
+        call(broker)
+    assert len(caplog.records) <= 1
+    assert capfd.readouterr() == ("", "")
 
 
 def test_what_cannot_be_sent(stack: tuple[str, Set]) -> None:

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -30,6 +31,11 @@ func produce(ctx context.Context, brokers, file string) (sent int, err error) {
 		return 0, err
 	}
 	defer client.Close()
+	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := client.Ping(soon); err != nil {
+		return 0, fmt.Errorf("no broker of %s answers: %w", brokers, err)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return 0, err

@@ -36,6 +36,59 @@ class SendError(RuntimeError):
     """Kafka did not take an arrival."""
 
 
+class BrokersError(ConnectionError):
+    """No broker answers."""
+
+
+class _Trouble:
+    """What librdkafka says of its connections: one warning in half a minute, and no lines of its own.
+
+    It would write a line to standard error for each attempt to connect, without naming what cannot be reached.
+    """
+
+    def __init__(self, brokers: str) -> None:
+        """Remember the addresses for messages."""
+        self._brokers, self._warned, self._last = brokers, 0.0, ""
+        self._logger = logging.Logger("librdkafka")  # of its own, without handlers of others
+        self._logger.addHandler(logging.NullHandler())
+        self._logger.addFilter(self._note)
+
+    def settings(self) -> dict[str, Any]:
+        """Return settings of confluent-kafka."""
+        return {"error_cb": self._error, "logger": self._logger}
+
+    def _note(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if "FAIL" in text or "ERROR" in text or "brokers are down" in text:
+            self._last = text.rsplit("]: ", 1)[-1]
+        else:
+            _log.log(record.levelno, "%s", text)
+        return False
+
+    def _error(self, error: KafkaError) -> None:
+        self._last = error.str()
+        if error.code() == KafkaError._ALL_BROKERS_DOWN and clock.monotonic() - self._warned > 30:
+            self._warned = clock.monotonic()
+            _log.warning("no broker of %s answers: waiting for them", self._brokers)
+
+    def reach(self, client: Any, topic: str, timeout: float = 10) -> Any:
+        """Return what the brokers say of a topic; raises BrokersError if none answers."""
+        try:
+            return client.list_topics(topic, timeout=timeout).topics[topic]
+        except KafkaException as error:
+            reason = error.args[0]
+            if reason.code() not in (
+                KafkaError._TRANSPORT,
+                KafkaError._ALL_BROKERS_DOWN,
+                KafkaError._TIMED_OUT,
+                KafkaError._RESOLVE,
+            ):
+                raise
+            client.poll(0)  # hands over the lines in which librdkafka says why
+            why = self._last or reason.str()
+        raise BrokersError(f"no broker of {self._brokers} answered within {timeout:g} s: {why}")
+
+
 class Sender:
     """A producer of arrivals: the key is the id, the value JSON. As a context manager it flushes at its end.
 
@@ -55,7 +108,9 @@ class Sender:
         schema_hash is that of the artifact's schema that the features were made for, and goes into the header
         `rivulet-schema`; config are further settings of confluent-kafka, such as TLS and a login.
         """
+        self._trouble, self._reached = _Trouble(brokers), False
         settings: dict[str, Any] = {
+            **self._trouble.settings(),
             "bootstrap.servers": brokers,
             "acks": "all",
             "enable.idempotence": True,
@@ -69,7 +124,13 @@ class Sender:
         self._failed: str | None = None
 
     def send(self, *arrivals: Arrival) -> None:
-        """Queue arrivals; raises SendError if an earlier one was refused. `flush` waits for all."""
+        """Queue arrivals; raises SendError if an earlier one was refused. `flush` waits for all.
+
+        Raises BrokersError if no broker answers at the beginning; later ones that are away are waited for.
+        """
+        if not self._reached:
+            self._trouble.reach(self._producer, self._topic)
+            self._reached = True
         for arrival in arrivals:
             while True:
                 try:
@@ -133,7 +194,7 @@ def read_predictions(
 
     Predictions of aborted transactions are left out, unless committed is False, and so are records that are no
     predictions in JSON (`prediction_of`). No offsets are committed: a second call reads the same again. Raises
-    TimeoutError if it takes longer than so many seconds.
+    TimeoutError if it takes longer than so many seconds, and BrokersError if no broker answers.
     """
     from .frames import predictions_frame
 
@@ -143,9 +204,11 @@ def read_predictions(
         raise ValueError(f"since is {since}, without a zone: datetime.now(timezone.utc) has one")
     wanted = None if ids is None else list(dict.fromkeys(identity(id) for id in ids))
     settings = {**(config or {}), "enable.auto.commit": False}
-    consumer = _consumer(brokers, f"rivulet-mcond-{uuid.uuid4()}", committed, settings)
+    trouble = _Trouble(brokers)
+    consumer = _consumer(trouble, brokers, f"rivulet-mcond-{uuid.uuid4()}", committed, settings)
     try:
-        reading = _Reading(consumer, topic, since, clock.monotonic() + timeout)
+        metadata = trouble.reach(consumer, topic, min(10, timeout))
+        reading = _Reading(consumer, topic, metadata, since, clock.monotonic() + timeout)
         return predictions_frame(reading.read(count) if wanted is None else reading.of(wanted))
     finally:
         consumer.close()
@@ -154,10 +217,11 @@ def read_predictions(
 class _Reading:
     """One reading of a topic, until a deadline."""
 
-    def __init__(self, consumer: Consumer, topic: str, since: datetime | None, deadline: float) -> None:
+    def __init__(
+        self, consumer: Consumer, topic: str, metadata: Any, since: datetime | None, deadline: float
+    ) -> None:
         """Find where it begins."""
         self._consumer, self._topic, self._deadline = consumer, topic, deadline
-        metadata = consumer.list_topics(topic, timeout=self._left()).topics[topic]
         if metadata.error is not None:
             raise KafkaException(metadata.error)
         starts = [TopicPartition(topic, p, OFFSET_BEGINNING) for p in metadata.partitions]
@@ -231,10 +295,15 @@ def follow_predictions(
 
     A member of the consumer group goes on where the group stood. A prediction is done when the next one is asked
     for: after a crash the last ones come again, and `source` tells which. Records that are no predictions in
-    JSON are passed over (`prediction_of`).
+    JSON are passed over (`prediction_of`). Raises BrokersError if no broker answers at the beginning; later ones
+    that are away are waited for, with a warning each half minute.
     """
-    consumer = _consumer(brokers, group, committed, {**(config or {}), "enable.auto.offset.store": False})
+    trouble = _Trouble(brokers)
+    consumer = _consumer(
+        trouble, brokers, group, committed, {**(config or {}), "enable.auto.offset.store": False}
+    )
     try:
+        trouble.reach(consumer, topic)
         consumer.subscribe([topic])
         while True:
             message = consumer.poll(1.0)
@@ -285,9 +354,12 @@ def prediction_of(message: Any) -> dict[str, Any] | None:
     return None
 
 
-def _consumer(brokers: str, group: str, committed: bool, config: Mapping[str, Any]) -> Consumer:
+def _consumer(
+    trouble: _Trouble, brokers: str, group: str, committed: bool, config: Mapping[str, Any]
+) -> Consumer:
     return Consumer(
         {
+            **trouble.settings(),
             "bootstrap.servers": brokers,
             "group.id": group,
             "auto.offset.reset": "earliest",
