@@ -147,7 +147,8 @@ func (g *Generation) send(ctx context.Context, c *commitment) {
 // would be left out.
 func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	s := g.source
-	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).
+	// The first failures are not worth a line: connections from before a restart of the brokers break.
+	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(2).
 		StartsOver(s.client.startsOverInGeneration())
 	for trouble := outage.Attempts(); ; {
 		places, err := g.places(ctx)

@@ -145,18 +145,7 @@ func (s *Source) RebalanceTimeout() time.Duration { return s.opts.RebalanceTimeo
 func (s *Source) Await(ctx context.Context) error {
 	topics := s.with.Outage(retry.StageTopics).StartsOver(s.client.startsOver()).Attempts()
 	for {
-		views, err := s.client.look(ctx, slices.Concat(s.opts.Topics, s.opts.Writes)...)
-		maps.DeleteFunc(views, func(topic string, _ topicView) bool { return !slices.Contains(s.opts.Topics, topic) })
-		if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
-			s.begun = make(map[string]int, len(views))
-			for topic, v := range views {
-				s.begun[topic] = v.partitions
-			}
-		}
-		if err == nil {
-			s.balancer.saw(views)
-			err = s.recall(ctx)
-		}
+		err := s.look(ctx)
 		if err == nil {
 			topics.Over()
 			return nil
@@ -167,16 +156,30 @@ func (s *Source) Await(ctx context.Context) error {
 	}
 }
 
+// look takes note of the topics as they are now.
+func (s *Source) look(ctx context.Context) error {
+	views, err := s.client.look(ctx, slices.Concat(s.opts.Topics, s.opts.Writes)...)
+	maps.DeleteFunc(views, func(topic string, _ topicView) bool { return !slices.Contains(s.opts.Topics, topic) })
+	if s.begun == nil && (err == nil || errors.Is(err, kafkago.UnknownTopicOrPartition)) {
+		s.begun = make(map[string]int, len(views))
+		for topic, v := range views {
+			s.begun[topic] = v.partitions
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.balancer.saw(views)
+	return s.recall(ctx)
+}
+
 // Join joins the group, or joins it again after a generation has ended, and returns the next generation. It waits for
 // brokers and coordinators, and first for the topics: a member that joined with what it remembers of a deleted topic
 // would be told to read partitions that are not there. It returns an error when ctx has ended, or for a failure that
 // waiting does not mend.
 func (s *Source) Join(ctx context.Context) (*Generation, error) {
 	for begun := s.with.Clock.Now(); ; {
-		if err := s.Await(ctx); err != nil {
-			return nil, err
-		}
-		in, err := s.group.Join(ctx)
+		in, err := s.enter(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -190,6 +193,17 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 			return nil, err
 		}
 	}
+}
+
+// enter looks at the topics, waits where one is missing, and joins the group.
+func (s *Source) enter(ctx context.Context) (in group.Membership, err error) {
+	if err = s.look(ctx); errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		err = s.Await(ctx)
+	}
+	if err != nil {
+		return in, err
+	}
+	return s.group.Join(ctx)
 }
 
 // begin starts the heartbeats of a generation, which [Generation.End] and Leave end.

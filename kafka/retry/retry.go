@@ -182,11 +182,15 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 		a.end(false)
 		return err
 	}
-	ctx, release := unlessInVain(ctx, err)
-	defer release()
 	if ctx.Err() != nil {
 		a.end(false)
 		return errors.Join(context.Cause(ctx), err)
+	}
+	pausing, release := unlessInVain(ctx, err)
+	defer release()
+	if pausing.Err() != nil {
+		a.end(false)
+		return err
 	}
 	if a.failed++; a.failed == 1 {
 		a.pause, a.since = firstPause, o.with.Clock.Now()
@@ -206,8 +210,11 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 		a.end(false)
 		return over
 	}
-	if Sleep(ctx, o.with.Clock, Spread(a.pause)) != nil {
+	if Sleep(pausing, o.with.Clock, Spread(a.pause)) != nil {
 		a.end(false)
+		if ctx.Err() == nil {
+			return err
+		}
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return nil
