@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rivulet_mcond.export import ExportError, export
+pq = pytest.importorskip("pyarrow.parquet")
+
+from rivulet_mcond.export import ExportError, export  # noqa: E402
 
 
 class Tensor:
@@ -74,31 +76,32 @@ def shop(users: int = 4) -> Hetero:
 def test_tables_of_types(tmp_path: pathlib.Path) -> None:
     said: list[str] = []
     export(shop(), str(tmp_path), directed=True, say=said.append)
-    text = {name: (tmp_path / name).read_text().splitlines() for name in ("user.csv", "item.csv", "shop.csv")}
-    assert text == {
-        "user.csv": [
-            "id,label,split,x",
-            'user:0,0,train,"[0, 0]"',
-            'user:1,1,val,"[0.25, 1]"',
-            'user:2,0,test,"[0.5, 0]"',
-            'user:3,,unlabelled,"[0.75, 1]"',
-        ],
-        "item.csv": ["id,x", "item:0,[1.5]", "item:1,[-2]", "item:2,[3]"],
-        "shop.csv": ["id", "shop:0", "shop:1"],
+    rows = {
+        name: pq.read_table(tmp_path / f"{name}.parquet").to_pylist()
+        for name in ("user", "item", "shop", "edges")
     }
-    edges = (tmp_path / "edges.csv").read_text().splitlines()
-    assert edges[0] == "source,target,kind"
-    assert len(edges) == 1 + 4 + 2 + 3
-    assert "user:3,item:0,buys" in edges
-    assert "shop:1,item:2,sells" in edges
-    assert not any("rev_" in line for line in edges)
-    assert (tmp_path / "data.yaml").read_text() == (
-        "nodes: {user: user.csv, item: item.csv, shop: shop.csv}\n"
-        "edges: edges.csv\nedge_type: kind\ndirected: true\n"
-    )
+    assert rows["user"] == [
+        {"id": "user:0", "label": 0, "split": "train", "x": [0, 0]},
+        {"id": "user:1", "label": 1, "split": "val", "x": [0.25, 1]},
+        {"id": "user:2", "label": 0, "split": "test", "x": [0.5, 0]},
+        {"id": "user:3", "label": None, "split": "unlabelled", "x": [0.75, 1]},
+    ]
+    assert rows["item"] == [{"id": f"item:{k}", "x": [x]} for k, x in enumerate((1.5, -2, 3))]
+    assert rows["shop"] == [{"id": "shop:0"}, {"id": "shop:1"}]
+    assert len(rows["edges"]) == 4 + 2 + 3
+    assert {"source": "user:3", "target": "item:0", "kind": "buys"} in rows["edges"]
+    assert {"source": "shop:1", "target": "item:2", "kind": "sells"} in rows["edges"]
+    assert not any(row["kind"].startswith("rev_") for row in rows["edges"])
+    settings = (tmp_path / "data.yaml").read_text()
+    for line in (
+        'nodes: {"user": "user.parquet", "item": "item.parquet", "shop": "shop.parquet"}',
+        'edge_type: "kind"',
+        "directed: true",
+    ):
+        assert line in settings.splitlines()
     assert "edges item, rev_buys, user were left out: they are those of buys the other way" in said
     assert any("4 nodes user, 3 nodes item, 2 nodes shop; 4 edges buys, 2 edges views" in line for line in said)
-    with pytest.raises(ExportError, match=r"user\.csv is there already"):
+    with pytest.raises(ExportError, match=r"user\.parquet is there already"):
         export(shop(), str(tmp_path))
 
 
@@ -152,6 +155,6 @@ def test_one_name_of_several_types(tmp_path: pathlib.Path) -> None:
     data = shop()
     data["shop", "buys", "item"] = data.pop(("shop", "sells", "item"))
     export(data, str(tmp_path))
-    edges = (tmp_path / "edges.csv").read_text()
-    assert "user:0,item:0,user_buys_item" in edges
-    assert "shop:0,item:0,shop_buys_item" in edges
+    edges = pq.read_table(tmp_path / "edges.parquet").to_pylist()
+    assert {"source": "user:0", "target": "item:0", "kind": "user_buys_item"} in edges
+    assert {"source": "shop:0", "target": "item:0", "kind": "shop_buys_item"} in edges

@@ -94,6 +94,7 @@ def test_edges_with_weights_and_directions() -> None:
         ({"user_id": ["u1", None]}, {}, "column user_id, row 1: it is missing"),
         ({"Unnamed: 0": [0, 1]}, {}, "index=False"),
         ({"age": [1, np.inf]}, {}, "row 1: features.named.age"),
+        ({"at": [1, 2]}, {"time": "at"}, "row 0: time: 1 is not RFC 3339"),
         ({}, {"form": "dense", "features": ["age"]}, "row 1: age: missing"),
         ({}, {"form": "dense", "features": ["city"]}, "row 0: city: 'Köln' is no number"),
     ],

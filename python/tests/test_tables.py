@@ -241,6 +241,7 @@ def change(**columns: Any) -> dict[str, Any]:
         (change(), [], {"id": "user"}, "no column user among .*: say which one is the id"),
         (change(), [], {"drop": ["b"]}, "no table of nodes has a column b"),
         (change(), [(1, 2, 3, 4)], {}, "edges: pairs are of source and target"),
+        (change(), np.ones((2, 4)), {}, r"an edge_index of 2 rows is turned by \.T"),
         (change(), [(1, None)], {}, "edges: column target, row 0: it is missing"),
         (change(), {"a": [1], "b": [2]}, {}, "edges: no column source among"),
         (change(), [(1, 2, -3)], {}, "edges: column weight, row 0: -3, want a finite number above 0"),

@@ -128,6 +128,12 @@ class Table:
         raw = self._raw(name)[0]
         return raw if isinstance(raw, np.ndarray) and raw.ndim == 1 and raw.dtype.kind in "biuf" else None
 
+    def rows_of_numbers(self, name: str) -> NDArray[Any] | None:
+        """Return a column that is an array with a row of numbers for each node; else None."""
+        raw = self._raw(name)[0]
+        is_rows = isinstance(raw, np.ndarray) and raw.ndim == 2 and raw.shape[1] > 0 and raw.dtype.kind in "biuf"
+        return raw if is_rows else None
+
     def cells(self, name: str) -> list[Any]:
         """Return a column as it is in the table, as objects of Python."""
         raw = self._raw(name)[0]

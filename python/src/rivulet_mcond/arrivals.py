@@ -333,7 +333,7 @@ def rfc3339(value: datetime | str, field: str) -> str:
         text = value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
     else:
         text = value
-    if not _TIME.fullmatch(text):
+    if not isinstance(text, str) or not _TIME.fullmatch(text):
         _refuse("unparsable", field, f"{text!r} is not RFC 3339 with a zone and up to 9 fractional digits")
     try:
         day = date(*map(int, text[:10].split("-")))

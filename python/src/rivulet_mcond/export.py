@@ -33,8 +33,8 @@ What is written of Data, in the GraphSAINT layout (`go doc rivulet/dataset` has 
 edge_weight other than 1 needs --weights: keep writes the weights, which `trainer train --weight data` reads,
 drop writes 1. --directed keeps the directions of edges, for `trainer train --directed`.
 
-Of HeteroData: a table TYPE.csv for each type of nodes (id, x as a list, and of the type with the masks label
-and split), edges.csv with the types of edges, and data.yaml, which says so. A node's id is TYPE:NUMBER, unless
+Of HeteroData: a table TYPE.parquet for each type of nodes (id, x as a list, and of the type with the masks
+label and split), edges.parquet with the types of edges, and data.yaml, which says so. A node's id is TYPE:NUMBER, unless
 ids are given. Edges
 rev_NAME that repeat NAME the other way are left out. --directed writes `directed: true`, and has two
 relations for each type of edges.
@@ -49,7 +49,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import csv
 import json
 import os
 import re
@@ -215,38 +214,32 @@ def _export_types(
         if re.search(r"[=,./\\\s]", kind):
             raise ExportError(f"the type of nodes {kind!r} has a sign that names of types do not have")
     edges = _typed_edges(data, names, weights, say)
-    written = {}
+    nodes = {}
     for kind in data.node_types:
         try:
-            written[kind] = _typed_nodes(
+            nodes[kind] = _typed_nodes(
                 data[kind], names[kind], kind == asked[0], split, unlabelled, say, classes
             )
         except ExportError as error:
             raise ExportError(f"{kind}: {error}") from None
-
-    _make(out, [f"{kind}.csv" for kind in written] + ["edges.csv", "data.yaml"])
-    for kind, rows in written.items():
-        _write_table(os.path.join(out, f"{kind}.csv"), rows)
-    _write_table(os.path.join(out, "edges.csv"), [("source", "target", "kind"), *edges])
-    lines = [
-        f"nodes: {{{', '.join(f'{kind}: {kind}.csv' for kind in written)}}}",
-        "edges: edges.csv",
-        "edge_type: kind",
-    ]
-    with open(os.path.join(out, "data.yaml"), "w", encoding="utf-8") as f:
-        f.write("\n".join([*lines, "directed: true"] if directed else lines) + "\n")
-    kinds = Counter(kind for _, _, kind in edges)
+    try:
+        tables.write(
+            out,
+            nodes=nodes if len(nodes) > 1 else nodes[asked[0]],
+            edges=edges,
+            type="kind",
+            directed=directed,
+            say=lambda _: None,
+        )
+    except tables.TableError as error:
+        raise ExportError(str(error)) from None
+    kinds = Counter(edges["kind"])
     say(
         f"{out}: "
-        + ", ".join(f"{len(rows) - 1} nodes {kind}" for kind, rows in written.items())
+        + ", ".join(f"{len(of['id'])} nodes {kind}" for kind, of in nodes.items())
         + "; "
         + ", ".join(f"{number} edges {kind}" for kind, number in kinds.items())
     )
-
-
-def _write_table(path: str, rows: Iterable[Iterable[Any]]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as f:
-        csv.writer(f, lineterminator="\n").writerows(rows)
 
 
 def _typed_nodes(
@@ -257,10 +250,10 @@ def _typed_nodes(
     unlabelled: bool,
     say: Say,
     classes: Sequence[str] | None,
-) -> list[tuple[Any, ...]]:
-    """Return the rows of the table of a type of nodes, the header first."""
+) -> dict[str, Any]:
+    """Return the columns of the table of a type of nodes."""
     n = len(ids)
-    columns: dict[str, list[Any]] = {"id": ids}
+    columns: dict[str, Any] = {"id": ids}
     if asked:
         roles = _roles(_masks(store, n, split), n, unlabelled)
         given = getattr(store, "class_names", None) if classes is None else classes
@@ -268,19 +261,16 @@ def _typed_nodes(
         label = {i: number if known is None else known[number] for i, number in numbers.items()}
         names = {"tr": "train", "va": "val", "te": "test", "un": "unlabelled"}
         role = {i: names[short] for short, nodes in roles.items() for i in nodes}
-        columns["label"] = [label.get(str(i), "") if role.get(i) != "unlabelled" else "" for i in range(n)]
+        columns["label"] = [label.get(str(i)) if role.get(i) != "unlabelled" else None for i in range(n)]
         columns["split"] = [role.get(i, "none") for i in range(n)]
     if getattr(store, "x", None) is not None:
         x = _features(store, n)
-        x = x if isinstance(x, np.ndarray) else x.toarray()
-        columns["x"] = ["[" + ", ".join(format(v, ".9g") for v in row) + "]" for row in x]
-    return [tuple(columns), *zip(*columns.values(), strict=True)]
+        columns["x"] = x if isinstance(x, np.ndarray) else x.toarray()
+    return columns
 
 
-def _typed_edges(
-    data: Any, ids: dict[str, list[str]], weights: str | None, say: Say
-) -> list[tuple[str, str, str]]:
-    """Return source, target and type of the edges of all types."""
+def _typed_edges(data: Any, ids: dict[str, list[str]], weights: str | None, say: Say) -> dict[str, list[str]]:
+    """Return the columns source, target and kind of the edges of all types."""
     if weights == "keep":
         raise ExportError("weights beside types of edges are not read: weights drop writes each edge as 1")
     kinds = list(data.edge_types)
@@ -289,7 +279,7 @@ def _typed_edges(
     for s, r, t in back:
         say(f"edges {s}, {r}, {t} were left out: they are those of {r[len('rev_') :]} the other way")
     times = Counter(r for _, r, _ in kinds)
-    edges = []
+    out: dict[str, list[str]] = {"source": [], "target": [], "kind": []}
     for s, r, t in kinds:
         name = r
         if times[r] > 1:
@@ -298,8 +288,10 @@ def _typed_edges(
         store = data[s, r, t]
         edge_index = _edge_index(store, int(data[s].num_nodes), int(data[t].num_nodes))
         _weights(store, edge_index.shape[1], weights, say)
-        edges += [(ids[s][i], ids[t][j], name) for i, j in edge_index.T.tolist()]
-    return edges
+        out["source"] += [ids[s][i] for i in edge_index[0].tolist()]
+        out["target"] += [ids[t][j] for j in edge_index[1].tolist()]
+        out["kind"] += [name] * edge_index.shape[1]
+    return out
 
 
 def _attribute(data: Any, name: str) -> Any:

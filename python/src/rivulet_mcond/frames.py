@@ -56,7 +56,7 @@ def arrivals_from_frame(
     not there.
     """
     try:
-        return _arrivals(Table(frame), id, features, form, edges, weights, incoming, types, time)
+        return _arrivals(Table(frame), str(id), features, form, edges, weights, incoming, types, time)
     except ColumnError as error:
         raise ArrivalError("unparsable", "", str(error)) from None
 

@@ -263,6 +263,15 @@ def _array(table: Table, name: str, said: str | None = None) -> tuple[Any, str]:
         found = "" if empty else "bool" if fast.dtype.kind == "b" else "number"
         wide = fast.astype(np.float32) if fast.dtype == np.float16 else fast
         return pa.array(wide, from_pandas=True), found
+    rows = table.rows_of_numbers(name)
+    if rows is not None:
+        wrong = np.argwhere(~np.isfinite(rows))
+        if len(wrong):
+            raise ColumnError(
+                f"{table.place(name, int(wrong[0][0]))}: {rows[tuple(wrong[0])]}, want finite numbers"
+            )
+        offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+        return pa.LargeListArray.from_arrays(offsets, rows.astype(np.float64).reshape(-1)), "list"
     values: list[Any] = table.values(name)
     first: dict[str, int] = {}
     for row, value in enumerate(values):
@@ -360,7 +369,10 @@ def _pairs(edges: Any, source: str, target: str, weight: str | None) -> Any:
         return edges
     width = len(rows[0]) if rows else 2
     if width not in (2, 3) or any(len(row) != width for row in rows):
-        raise ColumnError("pairs are of source and target, triples of source, target and weight")
+        raise ColumnError(
+            "pairs are of source and target, triples of source, target and weight; an edge_index of 2 rows is "
+            "turned by .T"
+        )
     names = [source, target, weight or "weight"][:width]
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 import numpy as np
+import pyarrow.parquet as pq
 import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data, HeteroData
@@ -122,14 +123,14 @@ class Export(unittest.TestCase):
         data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1, 1], [0, 1, 4]])
         data["paper", "rev_writes", "author"].edge_index = torch.tensor([[0, 1, 4], [0, 1, 1]])
         out = self.export(data)
-        text = {}
-        for name in ("paper.csv", "edges.csv", "data.yaml"):
-            with open(os.path.join(out, name)) as f:
-                text[name] = f.read()
-        self.assertIn('paper:0,0,train,"[1.5, 0, 0]"\n', text["paper.csv"])
-        edges = ["author:0,paper:0,writes", "author:1,paper:1,writes", "author:1,paper:4,writes"]
-        self.assertEqual(text["edges.csv"].split(), ["source,target,kind", *edges])
-        self.assertIn("edge_type: kind", text["data.yaml"])
+        rows = {
+            name: pq.read_table(os.path.join(out, f"{name}.parquet")).to_pylist() for name in ("paper", "edges")
+        }
+        self.assertEqual(rows["paper"][0], {"id": "paper:0", "label": 0, "split": "train", "x": [1.5, 0, 0]})
+        ends = [("author:0", "paper:0"), ("author:1", "paper:1"), ("author:1", "paper:4")]
+        self.assertEqual(rows["edges"], [{"source": a, "target": b, "kind": "writes"} for a, b in ends])
+        with open(os.path.join(out, "data.yaml")) as f:
+            self.assertIn('edge_type: "kind"', f.read())
 
     def test_refuses(self):
         nan = ring().x
