@@ -231,6 +231,7 @@ def change(**columns: Any) -> dict[str, Any]:
         ),
         (change(a=[1, float("inf"), 3]), [], {}, "column a, row 1: inf, want a finite number"),
         (change(a=np.array([1, np.inf, 3])), [], {}, "column a, row 1: inf, want a finite number"),
+        (change(a=np.array([[1, 2], [1, np.nan], [3, 4]])), [], {}, "column a, row 1: nan, want finite numbers"),
         (change(a=[{"b": 1}, None, None]), [], {}, "column a, row 0: it is a struct or a map"),
         (change(a=[[1, None], None, None]), [], {}, "column a, row 0: element 1 of the list is missing"),
         (change(a=[["x"], None, None]), [], {}, "column a has lists of texts"),

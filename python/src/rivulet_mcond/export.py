@@ -34,10 +34,9 @@ edge_weight other than 1 needs --weights: keep writes the weights, which `traine
 drop writes 1. --directed keeps the directions of edges, for `trainer train --directed`.
 
 Of HeteroData: a table TYPE.parquet for each type of nodes (id, x as a list, and of the type with the masks
-label and split), edges.parquet with the types of edges, and data.yaml, which says so. A node's id is TYPE:NUMBER, unless
-ids are given. Edges
-rev_NAME that repeat NAME the other way are left out. --directed writes `directed: true`, and has two
-relations for each type of edges.
+label and split), edges.parquet with the types of edges, and data.yaml, which says so. A node's id is
+TYPE:NUMBER, unless ids are given. Edges rev_NAME that repeat NAME the other way are left out. --directed writes
+`directed: true`, and has two relations for each type of edges.
 
 Nodes in no mask are left without a role instead by --no-unlabelled. Masks of several splits (n x k) need
 --split; of data without masks --draw-split SEED takes half of the labelled nodes to train, a quarter to validate

@@ -265,11 +265,10 @@ def _array(table: Table, name: str, said: str | None = None) -> tuple[Any, str]:
         return pa.array(wide, from_pandas=True), found
     rows = table.rows_of_numbers(name)
     if rows is not None:
-        wrong = np.argwhere(~np.isfinite(rows))
-        if len(wrong):
-            raise ColumnError(
-                f"{table.place(name, int(wrong[0][0]))}: {rows[tuple(wrong[0])]}, want finite numbers"
-            )
+        odd = np.argwhere(~np.isfinite(rows))
+        if len(odd):
+            place = table.place(name, int(odd[0][0]))
+            raise ColumnError(f"{place}: {rows[tuple(odd[0])]}, want finite numbers")
         offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
         return pa.LargeListArray.from_arrays(offsets, rows.astype(np.float64).reshape(-1)), "list"
     values: list[Any] = table.values(name)
