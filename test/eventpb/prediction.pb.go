@@ -628,7 +628,7 @@ func (x *Representation) GetValues() []float32 {
 	return nil
 }
 
-// Explanation says why a prediction has its class and not another one, in shares of raw logits.
+// Explanation says why a prediction has its class and not another one, in raw logits.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The class that margins are against: of the others the one with the largest logit. Not there where the model has one
