@@ -52,7 +52,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 			expect.OK(t, p.lookup(t.Context(), &b.neighbours, v, &b.decoded))
 		},
 		func() { p.attach(&b.attachment, v, &b.decoded, &b.neighbours) },
-		func() { p.predict(&b.predicted, v, in.Name, &b.decoded, &b.attachment) },
+		func() { expect.OK(t, p.predict(t.Context(), &b.predicted, v, in.Name, &b.decoded, &b.attachment)) },
 		func() { p.solve(&b.growth, v, b); b.growth.solving.Wait() },
 		func() { b.output() },
 		func() {

@@ -59,8 +59,7 @@ func (p *Pipeline) answer(ctx context.Context, version Version, in Intake) error
 		return fmt.Errorf("%w: %w", ErrLookup, err)
 	}
 	p.attach(&b.attachment, version, &b.decoded, &b.neighbours)
-	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
-	return nil
+	return p.predict(ctx, &b.predicted, version, in.Name, &b.decoded, &b.attachment)
 }
 
 // maxParts bounds an explanation. Each neighbour is a part, and each synthetic node that it speaks through: an id of

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"context"
 	"math"
 
 	"rivulet/event"
@@ -16,8 +17,10 @@ type Neighbours interface{ NeighboursOf(i int) []string }
 
 // BestLinks returns for each arrival the k candidates with the highest scores, given its embedding in a row; 0: 10 of
 // them. Candidates that are neighbours of the arrival are left out: it has them already. An embedding that is not
-// finite gets a score that is no number, which isFinite finds.
-func BestLinks(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours, k int) [][]event.Link {
+// finite gets a score that is no number, which isFinite finds. The end of ctx is an error: a record with very many
+// edges takes a while.
+func BestLinks(ctx context.Context, candidates *retrieval.Index, embeddings *graph.Dense, arrivals Neighbours,
+	k int) ([][]event.Link, error) {
 	if k == 0 {
 		k = linksAsked
 	}
@@ -27,7 +30,14 @@ func BestLinks(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Ne
 	}
 	out := make([][]event.Link, embeddings.Rows)
 	known := map[string]bool{}
-	for i, hits := range candidates.Top(embeddings, most) {
+	best, err := candidates.Top(ctx, embeddings, most)
+	if err != nil {
+		return nil, err
+	}
+	for i, hits := range best {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		out[i] = make([]event.Link, 0, min(k, len(hits)))
 		clear(known)
 		for _, id := range arrivals.NeighboursOf(i) {
@@ -45,5 +55,5 @@ func BestLinks(candidates *retrieval.Index, embeddings *graph.Dense, arrivals Ne
 			out[i] = []event.Link{{Score: float32(math.NaN())}}
 		}
 	}
-	return out
+	return out, nil
 }

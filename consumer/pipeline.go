@@ -116,7 +116,9 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Attach)
 
 	// Forward, propagate, calibrate; then make predictions of the results.
-	p.predict(&b.predicted, version, in.Name, &b.decoded, &b.attachment)
+	if err := p.predict(ctx, &b.predicted, version, in.Name, &b.decoded, &b.attachment); err != nil {
+		return err
+	}
 	watch.lap(&stats.Infer)
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
 	// Published and, below, committed after the batches that were read before this one. In between rows are written and

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"context"
 	"fmt"
 
 	"rivulet/event"
@@ -33,18 +34,21 @@ type modelOutput struct {
 //
 // Predictions that are not finite, as the model overflows where features are very large, become dead letters: no codec
 // could carry them. In a graph batch the neighbours of such an arrival are withdrawn with it.
-func (p *Pipeline) predict(out *predictionSet, version Version, name string, in *decodedBatch, a *attachment) {
+func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Version, name string, in *decodedBatch,
+	a *attachment) (err error) {
 	out.withdrawn, out.deadLetters = zeroed(out.withdrawn, len(in.arrivals)), out.deadLetters[:0]
 	out.predictions, out.answered = sized(out.predictions, len(in.arrivals)), out.answered[:0]
 	if len(in.arrivals) == 0 {
-		return
+		return nil
 	}
 	o := &out.output
 	o.logits, o.probabilities = version.Predict(&a.batch) // n×C
 	o.representation = p.representation(version, &a.batch, o.logits)
 	o.links = nil
 	if tasked := otherTask(version); tasked != nil && tasked.Candidates() != nil {
-		o.links = BestLinks(tasked.Candidates(), o.logits, in, p.Output.TopK)
+		if o.links, err = BestLinks(ctx, tasked.Candidates(), o.logits, in, p.Output.TopK); err != nil {
+			return fmt.Errorf("looking for the best candidates of batch %s: %w", name, err)
+		}
 	}
 	o.explanations = p.reasons(&o.reasons, version, in, a, o.logits, o.probabilities)
 	now, n := p.Clock.Now(), 0
@@ -68,6 +72,7 @@ func (p *Pipeline) predict(out *predictionSet, version Version, name string, in 
 		n++
 	}
 	out.predictions = out.predictions[:n]
+	return nil
 }
 
 // notFinite says what of an arrival makes the model's output no number: a weight that no edge of the training graph is

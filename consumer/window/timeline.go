@@ -2,18 +2,20 @@ package window
 
 import "fmt"
 
-// A timeline moves ahead with turn records in a row that agree on it, and back with as many as the time that it has
-// stands on, from turn to turnMost.
+// A timeline moves with so many records in a row that agree on it: ahead with a quarter of those that the time stands
+// on, from turn to turnAhead, and back with as many as it stands on, from turn to turnMost.
 const (
-	turn     = 2
-	turnMost = 1000
+	turn      = 2
+	turnAhead = 32
+	turnMost  = 1000
 )
 
 // timeline follows the time that the records of a partition tell, so that one wrong timestamp moves it for nobody.
 //
 //   - A record up to reach beyond the newest time moves it; an older one does not.
-//   - A record further ahead does not move it, and waits as if it were stamped with the newest time. Two in a row do move
-//     it, to the lesser of their times: the stream has a gap there.
+//   - A record further ahead does not move it, and waits as if it were stamped with the newest time. Several in a row do
+//     move it, to the least of their times: the stream has a gap there. A node with a wrong clock sends its arrival and
+//     edges in a row, so 32 are wanted where the stream has gone on for long, and 2 where it has just begun.
 //   - A record more than reach older changes nothing. As many in a row as the newest time stands on move it back: it was
 //     a burst of wrong timestamps.
 //   - A timestamp of 0 or less is none: the newest time stands for it.
@@ -39,8 +41,8 @@ func (t *timeline) take(stamp, reach int64) (from int64, ends, turned bool) {
 		if t.run = max(t.run, 0) + 1; t.run == 1 || stamp < t.edge {
 			t.edge = stamp
 		}
-		if turned = t.run >= turn; turned {
-			*t = timeline{newest: t.edge, stands: turn}
+		if turned = t.run >= min(max(t.stands/4, turn), turnAhead); turned {
+			*t = timeline{newest: t.edge, stands: t.run}
 			if stamp > t.newest+reach {
 				t.run, t.edge = 1, stamp
 			}

@@ -33,6 +33,8 @@ func TestNewestTimeOfAStream(t *testing.T) {
 		"several, each apart from the others":  {[]int64{100, 5000, 101, 4000, 102, 3000, 103}, 103},
 		"two in a row are a gap":               {[]int64{100, 5000, 5001}, 5000},
 		"so are a slow stream's records":       {[]int64{100, 1000, 2000, 3000}, 2000},
+		"an arrival and its edges far ahead":   {join(repeat(100, 50), repeat(5000, 11), repeat(101, 1)), 101},
+		"a gap of a long stream":               {join(repeat(100, 500), repeat(5000, 32)), 5000},
 		"a burst far ahead":                    {join(repeat(100, 50), repeat(5000, 20), repeat(101, 20)), 101},
 		"a short burst ends no long stream":    {join(repeat(100, 50), repeat(5, 49)), 100},
 		"the first one is ahead":               {[]int64{5000, 100, 101}, 101},

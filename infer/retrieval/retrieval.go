@@ -8,6 +8,7 @@
 package retrieval
 
 import (
+	"context"
 	"cmp"
 	"fmt"
 	"math"
@@ -84,7 +85,7 @@ func (x *Index) ID(candidate int) string { return x.ids[candidate] }
 
 // Top returns for each query, a row of length r, its k[i] best candidates, the best first, or all if there are fewer.
 // A score that is not a number is left out.
-func (x *Index) Top(queries *graph.Dense, k []int) [][]Hit {
+func (x *Index) Top(ctx context.Context, queries *graph.Dense, k []int) ([][]Hit, error) {
 	if queries.Cols != x.width || queries.Rows != len(k) {
 		panic(fmt.Sprintf("retrieval: %d×%d queries and %d counts for candidates of length %d", queries.Rows, queries.Cols,
 			len(k), x.width))
@@ -102,6 +103,9 @@ func (x *Index) Top(queries *graph.Dense, k []int) [][]Hit {
 				of[i-from] = heap{most: best[i].most}
 			}
 			for b := lo; b < hi; b++ {
+				if ctx.Err() != nil {
+					return
+				}
 				x.score(scores, queries, from, to, b, of)
 			}
 			merging.Lock()
@@ -115,10 +119,13 @@ func (x *Index) Top(queries *graph.Dense, k []int) [][]Hit {
 	})
 	out := make([][]Hit, len(best))
 	for i := range best {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		out[i] = best[i].hits
 		slices.SortFunc(out[i], compare)
 	}
-	return out
+	return out, nil
 }
 
 // score compares queries from up to to with the candidates of a block.

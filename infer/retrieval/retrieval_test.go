@@ -1,6 +1,8 @@
 package retrieval
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,7 +12,24 @@ import (
 	"time"
 
 	"rivulet/graph"
+	"rivulet/test/expect"
 )
+
+func top(tb testing.TB, x *Index, queries *graph.Dense, k []int) [][]Hit {
+	tb.Helper()
+	hits, err := x.Top(tb.Context(), queries, k)
+	expect.OK(tb, err)
+	return hits
+}
+
+// The end of the context ends a search.
+func TestASearchEndsWithItsContext(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := New(ids(5000), random(rng, 5000, 8))
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("stopped"))
+	expect.Error(t, expect.ErrorOf(x.Top(ctx, random(rng, 10, 8), slices.Repeat([]int{10}, 10))), "stopped")
+}
 
 func random(rng *rand.Rand, rows, cols int) *graph.Dense {
 	m := graph.NewDense(rows, cols)
@@ -52,7 +71,7 @@ func TestTopIsThatOfAllScores(t *testing.T) {
 				k[i] = i % 23
 			}
 			x := New(ids(n), candidates)
-			for i, got := range x.Top(queries, k) {
+			for i, got := range top(t, x, queries, k) {
 				want, scores := naive(queries.Row(i), candidates, k[i])
 				if len(got) != len(want) {
 					t.Fatalf("%d candidates of %d: %d hits for query %d, want %d", n, width, len(got), i, len(want))
@@ -78,9 +97,9 @@ func TestTopDependsOnTheQueryAlone(t *testing.T) {
 		copy(candidates.Row(i), candidates.Row(i%100)) // twenty of each
 	}
 	x, queries := New(ids(candidates.Rows), candidates), random(rng, 130, 5)
-	all := x.Top(queries, slices.Repeat([]int{50}, 130))
+	all := top(t, x, queries, slices.Repeat([]int{50}, 130))
 	for i := range queries.Rows {
-		alone := x.Top(queries.Take([]int32{int32(i)}), []int{50})[0]
+		alone := top(t, x, queries.Take([]int32{int32(i)}), []int{50})[0]
 		if !slices.Equal(alone, all[i]) {
 			t.Fatalf("query %d: %v alone and %v among others", i, alone, all[i])
 		}
@@ -90,7 +109,7 @@ func TestTopDependsOnTheQueryAlone(t *testing.T) {
 		}
 	}
 	queries.Row(0)[0] = float32(math.NaN())
-	if got := x.Top(queries, slices.Repeat([]int{3}, 130)); len(got[0]) != 0 || len(got[1]) != 3 {
+	if got := top(t, x, queries, slices.Repeat([]int{3}, 130)); len(got[0]) != 0 || len(got[1]) != 3 {
 		t.Errorf("%v for what is no number, %v beside it", got[0], got[1])
 	}
 }
@@ -106,7 +125,7 @@ func BenchmarkTop(b *testing.B) {
 	var got [][]Hit
 	b.ResetTimer()
 	for range b.N {
-		got = x.Top(queries, ks)
+		got = top(b, x, queries, ks)
 	}
 	b.StopTimer()
 	perArrival := b.Elapsed().Seconds() / float64(b.N*batch)

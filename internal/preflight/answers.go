@@ -162,7 +162,7 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 			return fmt.Errorf("%s node %q: %d numbers at a consumer and %d at the trainer", of.Role, of.ID,
 				len(out.records[i].Numbers), len(of.Probabilities))
 		}
-		if err := sameLinks(of, out.records[i].Links, version); err != nil {
+		if err := sameLinks(ctx, of, out.records[i].Links, version); err != nil {
 			return err
 		}
 		for c, p := range out.records[i].Probabilities {
@@ -176,13 +176,17 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 }
 
 // sameLinks compares the candidates of a prediction with the best for the trainer's embedding of the node.
-func sameLinks(of *trainer.Answer, got []event.Link, version pinned) error {
+func sameLinks(ctx context.Context, of *trainer.Answer, got []event.Link, version pinned) error {
 	candidates := version.Candidates()
 	if candidates == nil {
 		return nil
 	}
 	embedding := &graph.Dense{Rows: 1, Cols: len(of.Probabilities), Data: of.Probabilities}
-	want := consumer.BestLinks(candidates, embedding, neighbours(of.Edges), 0)[0]
+	best, err := consumer.BestLinks(ctx, candidates, embedding, neighbours(of.Edges), 0)
+	if err != nil {
+		return err
+	}
+	want := best[0]
 	if len(got) != len(want) {
 		return fmt.Errorf("%s node %q: %d candidates at a consumer and %d at the trainer", of.Role, of.ID, len(got),
 			len(want))
