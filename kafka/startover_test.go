@@ -131,7 +131,7 @@ func (w within) Context() context.Context { return w.ctx }
 // A wait for what is outside of a generation gives connections up, and what is known of the cluster.
 func TestAWaitOutsideOfAGenerationStartsOver(t *testing.T) {
 	for what, fault := range map[string]kmsg.Key{"the topics": kmsg.Metadata, "the consumer group": kmsg.JoinGroup} {
-		work := func(s *Source, ctx context.Context) error { //nolint:revive // as the method below
+		work := func(s *Source, ctx context.Context) error {
 			_, err := s.Join(ctx)
 			return err
 		}

@@ -249,9 +249,11 @@ func sourceOptions(cfg config.Consumer) kafka.SourceOptions {
 	if !cfg.Kafka.StartTime().IsZero() {
 		start = kafka.AtTime
 	}
-	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{cfg.Kafka.Topics.Arrivals},
-		Writes: []string{cfg.Kafka.Topics.Predictions, cfg.Kafka.Topics.DeadLetters}, Start: start,
-		Purpose: purpose(cfg), StartTime: cfg.Kafka.StartTime(), FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
+	topics := cfg.Kafka.Topics
+	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals},
+		Writes: []string{topics.Predictions, topics.DeadLetters}, Purpose: purpose(cfg),
+		Start: start, StartTime: cfg.Kafka.StartTime(),
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
 		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval, Instance: cfg.Kafka.InstanceID}
 }
 

@@ -27,7 +27,7 @@ type health struct {
 	partitions int
 	stalled    time.Time                             // when a batch began to wait for something; zero: none waits
 	stalledBy  string                                // the thing that it waits for, and the error
-	startsBy   string                                // what the consumer waits for before it is in its group, and the error
+	startsBy   string                                // what the consumer waits for outside of its group, and the error
 	overdue    map[kafka.TopicPartition]window.Stats // of partitions whose arrivals wait too long for edges
 }
 
