@@ -336,6 +336,10 @@ func (b *builder) classes(d *Dataset) error {
 	if len(d.Classes) == 0 {
 		return fmt.Errorf("column %s: no node has a label", column)
 	}
+	if mark, with := table.SeveralLabels(d.Classes); mark != "" && b.settings.Task == "" {
+		d.suspect("column %s: %q stands in %d of %d classes: if they are several labels, --task labels --label-mark %q reads "+
+			"them; --task classes says that each is a class.", column, mark, with, len(d.Classes), mark)
+	}
 	return d.checkClasses(column)
 }
 

@@ -214,3 +214,84 @@ func TestPublicGraphsOfPython(t *testing.T) {
 		expect.Error(t, err, want)
 	}
 }
+
+// Forms of other files: what init takes them for, or asks.
+func TestFormsOfDirectories(t *testing.T) {
+	const n = 80
+	ids := lines("id,label,x\n", n, func(i int) string { return fmt.Sprintf("%d,%d,%d", i, i%2, i%2*3+i%5) })
+	named := lines("id,label,x\n", n, func(i int) string { return fmt.Sprintf("name%d,%d,%d", i, i%2, i%2*3+i%5) })
+	pairs := func(form string) string {
+		return lines("", 200, func(i int) string { return fmt.Sprintf(form, mix(i, n), mix(i+17, n)) })
+	}
+	users := lines("id,label,age\n", n, func(i int) string { return fmt.Sprintf("%d,%d,%d", i, i%2, i%40) })
+	items := lines("id,price\n", 30, func(i int) string { return fmt.Sprintf("%d,%d", i, i%9) })
+	bought := lines("user,item\n", 200, func(i int) string { return fmt.Sprintf("%d,%d", mix(i, n), mix(i+7, 30)) })
+	for name, c := range map[string]struct {
+		files map[string]string
+		flags string
+		says  []string // all lines of init and data.yaml
+		count string   // of check; empty: init asks
+	}{
+		"names as text": {map[string]string{"nodes.csv": named, "e.txt": pairs("name%d name%d")}, "",
+			[]string{"e.txt: edges, from source to target, 200 rows"}, "80 nodes, "},
+		"names and weights": {map[string]string{"nodes.csv": named, "e.tsv": pairs("name%d\tname%d\t0.5")}, "",
+			[]string{"weight: weight"}, "80 nodes, "},
+		"attributes behind": {map[string]string{"nodes.csv": named, "e.edgelist": pairs("name%d name%d {'weight': 0.5}")}, "",
+			[]string{"weight: weight"}, "80 nodes, "},
+		"triples": {map[string]string{"nodes.csv": named, "kg.txt": pairs("name%d\tknows\tname%d")}, "",
+			[]string{"kg.txt: edges, from 0 to 2"}, "80 nodes, "},
+		"content and cites": {map[string]string{"p.cites": pairs("%d\t%d"),
+			"p.content": lines("", n, func(i int) string { return fmt.Sprintf("%d\t%d\t%d\t%s", i, i%2, i%3%2, []string{"AI", "DB"}[i%2]) })},
+			"", []string{`label: "3"`, "all others are numbers"}, "80 nodes, "},
+		"a row number first": {map[string]string{"nodes.csv": ids,
+			"e.txt": lines("", 200, func(i int) string { return fmt.Sprintf("%d %d %d", i, mix(i, n), mix(i+17, n)) })}, "",
+			[]string{"its first column counts the rows", "--source 1 --target 2"}, ""},
+		"a row number first, answered": {map[string]string{"nodes.csv": ids,
+			"e.txt": lines("", 200, func(i int) string { return fmt.Sprintf("%d %d %d", i, mix(i, n), mix(i+17, n)) })},
+			"--source 1 --target 2", []string{"e.txt: edges, from 1 to 2"}, "80 nodes, "},
+		"ids of two tables": {map[string]string{"users.csv": users, "items.csv": items, "purchases.csv": bought}, "",
+			[]string{"users.csv and items.csv share 30 ids", "--ends user:item", "--nodes users.csv"}, ""},
+		"ids of two tables, answered": {map[string]string{"users.csv": users, "items.csv": items, "purchases.csv": bought},
+			"--ends user:item", []string{"user: users.csv", "item: items.csv", "ends: user:item"}, "110 nodes, "},
+		"two relations": {map[string]string{"users.csv": users, "items.csv": items, "purchases.csv": bought,
+			"follows.csv": "user_id,friend_id\n" + pairs("%d,%d")}, "",
+			[]string{"follows.csv, purchases.csv are 2 tables of edges", "--ends user:user,user:item"}, ""},
+		"two relations, answered": {map[string]string{"users.csv": users, "items.csv": items, "purchases.csv": bought,
+			"follows.csv": "user_id,friend_id\n" + pairs("%d,%d")},
+			"--edges follows.csv,purchases.csv --ends user:user,user:item", []string{"follows.csv: edges, from user_id to friend_id",
+				"purchases.csv: edges, from user to item"}, "110 nodes, "},
+		"labels of their own": {map[string]string{"nodes.csv": lines("id,x\n", n, func(i int) string { return fmt.Sprintf("%d,%d", i, i%7) }),
+			"labels.csv": lines("id,label\n", n, func(i int) string { return fmt.Sprintf("%d,%d", i, i%2) }),
+			"edges.csv":  "source,target\n" + pairs("%d,%d")}, "", []string{"label_table: labels.csv"}, "2 classes"},
+		"names or a row": {map[string]string{"nodes.csv": named,
+			"e.csv": lines("", 40, func(i int) string { return fmt.Sprintf("name%d,name%d", i, i+40) })}, "",
+			[]string{"--header e.csv=none"}, ""},
+		"names or a row, answered": {map[string]string{"nodes.csv": named,
+			"e.csv": lines("", 40, func(i int) string { return fmt.Sprintf("name%d,name%d", i, i+40) })}, "--header e.csv=none",
+			[]string{"e.csv: edges, from 0 to 1, 40 rows"}, "80 nodes, 40 edges"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for file, text := range c.files {
+				expect.OK(t, os.WriteFile(file, []byte(text), 0o600))
+			}
+			out, err := harness.Execute(root(), append([]string{"data", "init", "."}, strings.Fields(c.flags)...)...)
+			text, _ := os.ReadFile("data.yaml") // there is none where init asks
+			if (err == nil) != (c.count != "") || (text != nil) != (c.count != "") {
+				t.Fatalf("%v\n%s\n%s", err, out, text)
+			}
+			for _, words := range c.says {
+				if !strings.Contains(out+string(text), words) {
+					t.Errorf("nothing says %q:\n%s\n%s", words, out, text)
+				}
+			}
+			if c.count == "" {
+				return
+			}
+			out, err = harness.Execute(root(), "data", "check", "--data", ".")
+			if err != nil || !strings.Contains(out, c.count) {
+				t.Errorf("%v, want %q\n%s", err, c.count, out)
+			}
+		})
+	}
+}

@@ -93,7 +93,8 @@ func columnsOf(first, keys []string) []string {
 	switch {
 	case keys != nil && len(first) >= 2:
 		return slices.Concat([]string{"source", "target"}, numbered(len(first))[2:], keys)
-	case len(first) == 2 && (ends || !numeric), ends && numeric && len(first) <= most:
+	case len(first) == 2 && (ends || !numeric), ends && numeric && len(first) <= most,
+		len(first) == 3 && !isNumber(first[0]) && !isNumber(first[1]) && isNumber(first[2]):
 		return []string{"source", "target", "weight", "column 4"}[:len(first)]
 	}
 	return numbered(len(first))

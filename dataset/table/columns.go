@@ -104,7 +104,7 @@ func (t Settings) planNodes(names []string, positional bool) (nodeColumns, error
 	if c.list < 0 && len(c.features) == 0 && t.Features == "" {
 		return c, fmt.Errorf(
 			"no features among %s: want a column features or a column for each; a table of the columns node, feature "+
-				"and value is named in %s (features: …)",
+				"and value is named in %s (features: …); --degree (degree: true) takes the number of a node's neighbours",
 			listed(names),
 			SettingsFile,
 		)

@@ -663,7 +663,7 @@ func (f *Found) typed(all []*candidate) {
 // doubts asks about first lines that may be names of columns or a row, of the tables that are used.
 func (f *Found) doubts() {
 	for _, c := range f.inventory.tables {
-		if c.doubt == "" || c.use == "" {
+		if c.doubt == "" || c.use == "" && f.given.Edges != "" || c.use == "" && f.Settings.Edges != "" {
 			continue
 		}
 		known := slices.ContainsFunc(c.names, func(name string) bool {
@@ -845,7 +845,7 @@ func (f *Found) guessLabel(names []string, columns []*survey) {
 		return
 	}
 	usable := slices.Clone(names)
-	var refused, classes []string
+	var refused, classes, texts []string
 	for i, c := range columns {
 		if names[i] == cmp.Or(t.ID, "id") || slices.Contains(t.Drop, names[i]) || names[i] == NodeType {
 			usable[i] = "\x00"
@@ -855,7 +855,13 @@ func (f *Found) guessLabel(names []string, columns []*survey) {
 				refused = append(refused, fmt.Sprintf("column %s %s", names[i], why))
 			}
 		} else if n := len(c.distinct); n > 1 && n <= 50 && c.fractions == 0 {
-			classes = append(classes, fmt.Sprintf("%s (%d values, such as %s)", names[i], n, c.sample[0]))
+			line := fmt.Sprintf("%s (%d values, such as %s)", names[i], n, c.sample[0])
+			if c.trend.n == 0 {
+				texts = append(texts, names[i])
+				classes = slices.Insert(classes, len(texts)-1, line)
+				continue
+			}
+			classes = append(classes, line)
 		}
 	}
 	if name := usualOf(usable, usualLabels); name != "" {
@@ -875,6 +881,11 @@ func (f *Found) guessLabel(names []string, columns []*survey) {
 				f.guessed("label: %s is a guess: the table of nodes has nothing else", name)
 			}
 		}
+		return
+	}
+	if len(texts) == 1 && isNumber(texts[0]) {
+		t.Label = texts[0]
+		f.guessed("label: %s is a guess: all others are numbers", t.Label)
 		return
 	}
 	text := fmt.Sprintf("no column is named %s: say which one is the label (--label), among %s",
@@ -898,21 +909,7 @@ func (f *Found) severalLabels(c *survey) {
 	if t.Task == target.Number.String() || c.forms[asNumber]+c.forms[asCommas]+c.forms[asTime] > 0 && t.Task == "" {
 		return
 	}
-	for _, mark := range labelMarks {
-		with, parts := 0, map[string]bool{}
-		for name := range c.distinct {
-			split := strings.Split(name, mark)
-			if len(split) > 1 {
-				with++
-			}
-			for _, part := range split {
-				parts[strings.TrimSpace(part)] = true
-			}
-		}
-		delete(parts, "")
-		if n := len(c.distinct); with == 0 || 2*with < n && len(parts) >= n {
-			continue
-		}
+	if mark, with := SeveralLabels(slices.Collect(maps.Keys(c.distinct))); mark != "" {
 		switch {
 		case t.LabelMark != "" || t.Task == target.Classes.String():
 		case t.Task == target.Labels.String():
@@ -925,8 +922,29 @@ func (f *Found) severalLabels(c *survey) {
 				"column %s: %q stands in %d of %d values, such as %s: are they several labels?", c.name, mark, with,
 				len(c.distinct), sampleWith(c, mark))
 		}
-		return
 	}
+}
+
+// SeveralLabels returns the mark that stands between several labels in most of these values, or in so many that their
+// parts are no more than the values; empty: each value is one label.
+func SeveralLabels(values []string) (mark string, with int) {
+	for _, mark := range labelMarks {
+		with, parts := 0, map[string]bool{}
+		for _, name := range values {
+			split := strings.Split(name, mark)
+			if len(split) > 1 {
+				with++
+			}
+			for _, part := range split {
+				parts[strings.TrimSpace(part)] = true
+			}
+		}
+		delete(parts, "")
+		if with > 0 && (2*with >= len(values) || len(parts) < len(values)) {
+			return mark, with
+		}
+	}
+	return "", 0
 }
 
 func sampleWith(c *survey, mark string) string {

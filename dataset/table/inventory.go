@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -244,8 +245,8 @@ func (c *candidate) pairs() bool {
 		return false
 	}
 	second := c.columns[1]
-	return matchesFile(c.base, usualEdges) || len(c.names) <= 3 && len(second.values) > min(most, c.rows/share) &&
-		second.within(c.columns[0]) > 0
+	return matchesFile(c.base, usualEdges) || len(c.names) <= 3 && (2*len(second.values) > c.rows ||
+		len(second.values) > min(most, c.rows/share) && second.within(c.columns[0]) > 0)
 }
 
 // things are names of columns at the ends of edges that name a node's type.
@@ -257,6 +258,9 @@ func (c *candidate) ends(s Settings) (source, target, how string) {
 	source, target = pick(c.names, s.Source), pick(c.names, s.Target)
 	if c.bare && s.Source == "" && s.Target == "" {
 		return c.endsByPlace()
+	}
+	if i, j := c.number(s.Source), c.number(s.Target); i >= 0 && j >= 0 {
+		return c.names[i], c.names[j], "by their names"
 	}
 	if s.Source == "" {
 		source = usualOf(c.names, usualSources)
@@ -282,6 +286,14 @@ func (c *candidate) ends(s Settings) (source, target, how string) {
 		return found[0], found[1], "by their names"
 	}
 	return "", "", ""
+}
+
+// number returns the column that a setting names by its number, in a table without a line of names; -1: it does not.
+func (c *candidate) number(said string) int {
+	if i, err := strconv.Atoi(said); c.bare && err == nil && i >= 0 && i < len(c.names) {
+		return i
+	}
+	return -1
 }
 
 // endsByPlace returns the first columns of a table without a line of names, if they may be the ends of edges.

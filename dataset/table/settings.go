@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"strings"
 
-
 	"rivulet/infer/target"
 	"rivulet/schema"
 )
