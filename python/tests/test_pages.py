@@ -17,6 +17,7 @@ from .test_kafka import free_port, wait_for
 
 for needed in ("confluent_kafka", "pandas", "pyarrow"):
     pytest.importorskip(needed)
+from rivulet_mcond.kafka import read_predictions  # noqa: E402
 
 
 def blocks(page: str) -> list[str]:
@@ -84,6 +85,7 @@ def checkout(programs: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -
 def test_readme(checkout: Checkout) -> None:
     """The answers are those of the block's own users, though the stream has others already."""
     checkout.run("rivulet", "replay", "--data", "out/readme", "--limit", "20")
+    read_predictions(checkout.broker, count=20, timeout=300)  # the consumer runs
     (block,) = blocks("README.md")
     said = checkout.python(block)
     assert said.count("u2950") == said.count("u2999") == 2
