@@ -120,8 +120,8 @@ func TestTypesOfNodesRefused(t *testing.T) {
 		`a table of features (features) is for one table`: {
 			"data.yaml", shopOfTypes["data.yaml"] + "features: f.csv\n"},
 		`column label: it is empty, but a train node needs one`: {"items.csv", "id,price,split\ni1,5,train\n"},
-		`field nodess not found`:                                {"data.yaml", "nodess: users.csv" + edges},
-		`line 5: field lable not found`: {
+		`unknown key "nodess", did you mean nodes?`:             {"data.yaml", "nodess: users.csv" + edges},
+		`line 5: unknown key "lable"`: {
 			"data.yaml", "nodes: {user: users.csv, item: items.csv}\n\n" + edges + "lable: age\n"},
 	} {
 		_, err := openShop(t, map[string]string{changed[0]: changed[1]})

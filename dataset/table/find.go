@@ -179,7 +179,7 @@ func (f *Found) isEdges(c *candidate) bool {
 	switch {
 	case how == "":
 		return false
-	case f.hasBoth(c), id == "":
+	case f.hasBoth(c), id == "", f.given.Source != "" && how == "by their names":
 		return true
 	case c.bare:
 		return c.pairs()
