@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,11 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	}
 	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
 	for line := int64(1); ; line++ {
-		text, readErr := in.ReadBytes('\n')
+		text, readErr := readLine(in)
+		if errors.Is(readErr, errLongLine) {
+			// the lines before it are answered first
+			return cmp.Or(flush(line-1), fmt.Errorf("line %d %w: want an arrival a line", line, errLongLine))
+		}
 		if readErr != nil && readErr != io.EOF {
 			return fmt.Errorf("reading line %d: %w", line, readErr)
 		}
@@ -85,6 +90,25 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 		}
 		if readErr == io.EOF {
 			return nil
+		}
+	}
+}
+
+// maxLine is the longest line that is read, in bytes: a record of Kafka is no longer either.
+const maxLine = 64 << 20
+
+var errLongLine = fmt.Errorf("has more than %d bytes", maxLine)
+
+// readLine returns the next line with its end, in memory of its own.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, errLongLine
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
 		}
 	}
 }

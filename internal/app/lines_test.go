@@ -66,6 +66,34 @@ func TestLinesKeepTheirOrderAndNameWhatIsWrong(t *testing.T) {
 	}
 }
 
+// endless is a text without an end of line.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// A line that never ends is an error that names it and the limit; the lines before it are answered.
+func TestALineWithoutAnEnd(t *testing.T) {
+	from, _ := small(t)
+	var out bytes.Buffer
+	in := io.MultiReader(strings.NewReader(`{"id":"a","features":[1,2,3]}`+"\n\n"), endless{})
+	predicted, rejected, err := PredictLines(t.Context(), from, in, &out, LineOptions{Mode: consumer.Node, Batch: 100})
+	expect.Error(t, err, "line 3 has more than 67108864 bytes: want an arrival a line")
+	if predicted != 1 || rejected != 0 || !strings.Contains(out.String(), `"id":"a"`) {
+		t.Errorf("%d predicted, %d rejected: %s", predicted, rejected, out.String())
+	}
+	// A line of exactly the limit is read, and is a record that is too large.
+	in = io.MultiReader(io.LimitReader(endless{}, maxLine-1), strings.NewReader("\n"))
+	_, rejected, err = PredictLines(t.Context(), from, in, &out, LineOptions{Mode: consumer.Node, Batch: 1,
+		Limits: event.Limits{RecordBytes: 1 << 20}})
+	expect.OK(t, err)
+	expect.Same(t, 1, rejected, "rejected")
+}
+
 func TestLinesStopWithTheContext(t *testing.T) {
 	from, _ := small(t)
 	ctx, cancel := context.WithCancel(t.Context())

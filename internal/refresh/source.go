@@ -189,7 +189,10 @@ func eachLine(ctx context.Context, file string, take func([]byte) error) error {
 			}
 		}
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%s: line %d has %d bytes or more: want a record a line", file, n+1, maxLine)
+	case err != nil:
 		return fmt.Errorf("reading %s after line %d: %w", file, n, err)
 	}
 	return nil
