@@ -51,3 +51,26 @@ func TestWaitsForOtherServicesStartOver(t *testing.T) {
 		t.Errorf("started over %d times: %s", registry.overs, text)
 	}
 }
+
+// troubled is a source that knows why it has no version.
+type troubled struct{ again }
+
+func (*troubled) Trouble() error { return errors.New("no version is published: trainer publish") }
+
+// The line that repeats says why there is no version, and what to do.
+func TestTheWaitForAVersionSaysWhy(t *testing.T) {
+	var log bytes.Buffer
+	c := &Consumer{wait: retry.Patience{StartOver: time.Nanosecond,
+		Logger: slog.New(slog.NewTextHandler(&log, nil))}.Complete()}
+	c.opts.Path.Versions = &troubled{again{Versions: serve(newTestVersion("v1"))}}
+	expect.OK(t, c.awaitVersion(t.Context()))
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "waiting for a version") && strings.Contains(line, "level=WARN") &&
+			!strings.Contains(line, "no version is published: trainer publish") {
+			t.Errorf("a line without the reason: %s", line)
+		}
+	}
+	if !strings.Contains(log.String(), "trainer publish") {
+		t.Errorf("logged %s", log.String())
+	}
+}

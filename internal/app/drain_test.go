@@ -140,3 +140,32 @@ func TestAStopEndsInTimeWhateverHangs(t *testing.T) {
 		ends(t, cfg, &log, starts(&log))
 	})
 }
+
+// The line about a consumer that has no version to serve says why, and what to do.
+func TestTheWaitForAVersionSaysWhy(t *testing.T) {
+	empty, err := devstack.StartRedis()
+	expect.OK(t, err)
+	defer empty.Close()
+	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	expect.OK(t, err)
+	expect.OK(t, closed.Close())
+	for url, why := range map[string]string{empty.URL(): "trainer publish",
+		"redis://" + closed.Addr().String(): "connection refused"} {
+		cfg, _ := pinnedConfig(t, "127.0.0.1:1")
+		cfg.Artifact, cfg.Redis.URL = "", config.RedisURL(url)
+		ctx, stop := context.WithCancel(t.Context())
+		var log harness.Transcript
+		done := make(chan error, 1)
+		go func() { done <- RunConsumer(ctx, cfg, slog.New(slog.NewTextHandler(&log, nil)), nil) }()
+		await(t, func() bool {
+			for line := range strings.Lines(log.String()) {
+				if strings.Contains(line, "waiting for a version to serve") && strings.Contains(line, why) {
+					return true
+				}
+			}
+			return false
+		})
+		stop()
+		expect.OK(t, <-done)
+	}
+}

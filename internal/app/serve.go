@@ -85,7 +85,7 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 	if err != nil {
 		return nil, err
 	}
-	observer := observe.New(observe.Options{Version: from.name, Classes: from.classes, Cache: from.cache,
+	observer := observe.New(observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes, Cache: from.cache,
 		Arrivals: from.arrivals, Losses: from.losses, Reference: from.reference, NoGroup: true})
 	limits := cfg.Server
 	o := serve.Options{

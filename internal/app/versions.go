@@ -39,6 +39,9 @@ func (v versions) Trouble() error {
 		return nil
 	}
 	err := watcher.Trouble()
+	if watcher.Ready() {
+		return nil
+	}
 	if errors.Is(err, serving.ErrNothingPublished) {
 		err = fmt.Errorf("%w: trainer publish --artifact DIRECTORY with the same redis.url and redis.prefix", err)
 	}

@@ -17,6 +17,7 @@ import (
 type health struct {
 	clock      consumer.Clock
 	version    func() string
+	trouble    func() error
 	stallAfter time.Duration
 
 	noGroup bool
@@ -95,7 +96,10 @@ func (h *health) stalledFor() (time.Duration, string) {
 }
 
 func newHealth(opts Options) *health {
-	return &health{clock: opts.Clock, version: opts.Version, stallAfter: opts.StallAfter, noGroup: opts.NoGroup,
+	if opts.Trouble == nil {
+		opts.Trouble = func() error { return nil }
+	}
+	return &health{clock: opts.Clock, version: opts.Version, trouble: opts.Trouble, stallAfter: opts.StallAfter, noGroup: opts.NoGroup,
 		overdue: make(map[kafka.TopicPartition]window.Stats)}
 }
 
@@ -140,8 +144,11 @@ func (h *health) ready() error {
 		why = ": " + why
 	}
 	if h.version() == "" {
-		noArtifact = errors.New("no artifact is loaded" + why)
-		why = ""
+		noArtifact = errors.New("no artifact is loaded")
+		if trouble := h.trouble(); trouble != nil {
+			noArtifact = fmt.Errorf("%w: %s", noArtifact, strings.ReplaceAll(trouble.Error(), "\n", "; "))
+		}
+		why = "" // that it waits for one
 	}
 	if !inGroup && !h.noGroup {
 		noGroup = errors.New("the consumer group is not joined" + why)

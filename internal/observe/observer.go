@@ -18,6 +18,8 @@ import (
 type Options struct {
 	// Version returns the name of the artifact that is served; "" before the first one is loaded. Required.
 	Version func() string
+	// Trouble returns why there is no artifact to serve, and what to do; nil, or no error: nobody knows.
+	Trouble func() error
 	// Classes returns the class names of that artifact; nil: they are not known before they are predicted.
 	Classes func() []string
 	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.

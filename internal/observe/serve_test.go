@@ -41,6 +41,23 @@ func wantStatus(t *testing.T, o *Observer, path string, status int, text string)
 
 var twoPartitions = []kafka.TopicPartition{{Topic: "a", Partition: 0}, {Topic: "a", Partition: 1}}
 
+// /readyz says what a consumer waits for before it is in its group, and why it has no artifact.
+func TestReadyzSaysWhy(t *testing.T) {
+	version := ""
+	trouble := errors.New("no version is published: trainer publish")
+	o := New(Options{Version: func() string { return version }, Trouble: func() error { return trouble }})
+	o.Retry(consumer.StageVersion, errors.New("no version"))
+	wantStatus(t, o, "/readyz", 503, "no artifact is loaded: no version is published: trainer publish\n"+
+		"the consumer group is not joined")
+	version = "v1"
+	o.Retry(consumer.StageTopics, errors.New("the topic x does not exist"))
+	wantStatus(t, o, "/readyz", 503, "the consumer group is not joined: topics: the topic x does not exist")
+	o.Rebalance(twoPartitions)
+	wantStatus(t, o, "/readyz", 200, "ok")
+	o.Retry(consumer.StageTopics, errors.New("the topic x does not exist")) // between two generations
+	wantStatus(t, o, "/readyz", 503, "the topic x does not exist")
+}
+
 func TestReady(t *testing.T) {
 	version := ""
 	o := New(Options{Version: func() string { return version }})
