@@ -157,8 +157,8 @@ func (s *tablesHolder) fitLabelled(ctx context.Context, progress Progress) (*sea
 		}
 		return search.Accuracy(eval.Plain(m.Frozen(onT, s.Pre)), s.task.judges), nil
 	}
-	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(modelSGC), frozen, progress,
-		"fitting sgc on the original graph")
+	return s.task.chooseLinear(ctx, fit.NewShape(modelSGC, s.options.Hidden), all, s.options.decays(modelSGC), frozen,
+		progress, "fitting sgc on the original graph")
 }
 
 // condense makes S of the subgraph, and M for all of T (docs/algorithm.md, section 5).

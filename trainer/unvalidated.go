@@ -12,11 +12,11 @@ import (
 
 // A run without validation nodes trains on all labels, and has nothing to choose by that the models have not seen. So
 //
-//   - the weight decay of each model is chosen on a tenth of the labelled training nodes, which are left out of the graph
-//     for it; with fewer than [fewestFolded] of them it is [defaultDecay];
+//   - the weight decay of each model is chosen on a tenth of the labelled training nodes, which are left out of the
+//     graph for it; with fewer than [fewestFolded] of them it is [defaultDecay];
 //   - temperatures are 1, and no expert of own features and no propagation is chosen among;
-//   - what M has to measure on arrivals (the units of its messages) is measured on a tenth of the labelled training nodes
-//     as if they arrived again, each alone.
+//   - what M has to measure on arrivals (the units of its messages) is measured on a tenth of the labelled training
+//     nodes as if they arrived again, each alone.
 
 const (
 	folds        = 10
@@ -88,8 +88,9 @@ func (o Options) foldedDecays(ctx context.Context, d *dataset.Dataset, held []in
 			part.Train = append(part.Train, i)
 		}
 	}
-	o.Nodes, o.Ratio, o.noValidation, o.decayOf = 0, 0, false, nil
-	t, err := newTask(&part, o)
+	folded := o
+	folded.Nodes, folded.Ratio, folded.noValidation = 0, 0, false
+	t, err := newTask(&part, folded)
 	if err != nil {
 		return nil, fmt.Errorf("choosing weight decays without a tenth of the training nodes: %w", err)
 	}

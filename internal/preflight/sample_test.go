@@ -21,9 +21,15 @@ func TestSampleSendsNodesOfEachRole(t *testing.T) {
 		if _, err := Sample(t.Context(), d, options(), standard); err == nil || errors.Is(err, ErrNoSample) {
 			t.Errorf("%s: an id of 200 KiB: %v", name, err)
 		}
+		d.IDs[d.Test[0]] = "short"
+		train, validation := d.Train, d.Validation
 		d.Validation = nil
+		if sent, err := Sample(t.Context(), d, options(), standard); err != nil || sent < 2*sampleHeld {
+			t.Errorf("%s: without validation nodes: %d nodes, error %v", name, sent, err)
+		}
+		d.Train, d.Unlabelled, d.Validation = nil, append(d.Unlabelled, train...), validation
 		if _, err := Sample(t.Context(), d, options(), standard); !errors.Is(err, ErrNoSample) {
-			t.Errorf("%s: without validation nodes: %v", name, err)
+			t.Errorf("%s: without training nodes: %v", name, err)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // Numbers are the scores of predictions of numbers.
 type Numbers struct {
 	// R2 is the share of the numbers' variance that predictions explain, in percent, the mean over the outputs: 100 is
-	// perfect, 0 is no better than the mean of the nodes that are measured, and worse is below 0. It is 0 where the numbers
-	// of these nodes do not vary and the answers are wrong, 100 where they are right.
+	// perfect, 0 is no better than the mean of the nodes that are measured, and worse is below 0. Where the numbers of
+	// these nodes do not vary it is 0 if an answer is wrong, and 100 if all are right.
 	R2 Spread `json:"r2"`
 	// MAE is the mean absolute error of each output, in its own unit.
 	MAE []float64 `json:"mae"`

@@ -147,9 +147,9 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 // Squared is the largest output of a node of which squares are added up, as of validation nodes for M.
 const Squared = 1e18
 
-// Finite returns an error that names a node of a set whose output, of a predictor, is NaN, infinite or beyond a bound. A
-// consumer makes a dead letter of such an arrival. role says which nodes these are. Outputs of other nodes of the batch
-// may be infinite because of that one, which is found by itself.
+// Finite returns an error that names a node of a set whose output, of a predictor, is NaN, infinite or beyond a bound.
+// A consumer makes a dead letter of an arrival whose output is not finite. role says which nodes these are. One such
+// node may make the outputs of others in its batch infinite: the one that is named has such an output alone, too.
 func (a *Answer) Finite(p Predictor, s *Set, role string, bound float32) error {
 	for b, out := range a.Logits {
 		first := slices.IndexFunc(out.Data, func(v float32) bool { return beyond(v, bound) })
