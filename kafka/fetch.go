@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -164,8 +165,12 @@ func (c *Cursor) request(ctx context.Context) error {
 		}
 	}
 	c.leader = epoch
-	answer, err := c.client.fetches.Fetch(ctx, fetch.Partition{At: c.at, ID: c.id, Leader: leader, Epoch: epoch,
-		Next: c.next, Stable: c.stable, High: c.high, MaxBytes: c.maxBytes, Wait: c.wait, Clock: c.clock, Alone: c.alone})
+	of := fetch.Partition{At: c.at, ID: c.id, Leader: leader, Epoch: epoch, Next: c.next, Stable: c.stable, High: c.high,
+		MaxBytes: c.maxBytes, Wait: c.wait, Clock: c.clock, Alone: c.alone}
+	answer, err := c.client.fetches.Fetch(ctx, of)
+	for errors.Is(err, fetch.ErrThrottled) && ctx.Err() == nil {
+		answer, err = c.client.fetches.Fetch(ctx, of)
+	}
 	if err != nil {
 		c.stable = -1 // whatever the next answer says is news: the failure is over
 		return err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,4 +163,40 @@ func TestNoTransactionIsOpenInAPause(t *testing.T) {
 		t.Errorf("%d requests of a transaction were sent in the pause", n-others)
 	}
 	b.wantEnded()
+}
+
+// A fetch that a quota holds back has an answer without partitions. That is no failure: the next one has the records.
+func TestAThrottledFetchIsNoFailure(t *testing.T) {
+	for _, partitions := range []int{1, 40} { // alone, and by requests that several share
+		b := newBench(t, partitions)
+		b.send("predictions", "x")
+		var left atomic.Int32
+		left.Store(3)
+		b.kafka.Cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+			b.kafka.Cluster.KeepControl()
+			if left.Add(-1) < 0 {
+				return nil, nil, false
+			}
+			a := r.ResponseKind().(*kmsg.FetchResponse)
+			a.ThrottleMillis = 1
+			return a, nil, true
+		})
+		var all []*Cursor
+		for p := range partitions {
+			c := b.way.cursor(TopicPartition{Topic: "predictions", Partition: p}, 0, 1<<20, 0, time.Millisecond, b.with)
+			all = append(all, c)
+		}
+		b.way.spread(t.Context(), all)
+		read := 0
+		for _, c := range all {
+			for range 5 {
+				records, _, err := c.fetch(t.Context())
+				expect.OK(t, err)
+				read += len(records)
+			}
+		}
+		if read != 1 || left.Load() >= 0 {
+			t.Errorf("%d partitions: read %d records, want 1", partitions, read)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type health struct {
 
 	mu         sync.Mutex
 	lastSign   time.Time
+	paused     time.Time // until when brokers asked for a pause, by a quota
 	inGroup    bool
 	partitions int
 	stalled    time.Time                             // when a batch began to wait for something; zero: none waits
@@ -56,6 +57,15 @@ func (h *health) retried(stage string, err error) {
 		h.stalled = h.lastSign
 	}
 	h.stalledBy = fmt.Sprintf("%s: %v", stage, err)
+}
+
+// throttled notes a pause that a broker asked for: until it is over, silence is no fault.
+func (h *health) throttled(pause time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until := h.clock.Now().Add(pause); until.After(h.paused) {
+		h.paused = until
+	}
 }
 
 // waits notes how the arrivals of a partition wait for edges.
@@ -128,7 +138,11 @@ func (h *health) left() {
 func (h *health) alive() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if silent := h.clock.Now().Sub(h.lastSign); h.partitions > 0 && silent > h.stallAfter {
+	last := h.lastSign
+	if h.paused.After(last) {
+		last = h.paused
+	}
+	if silent := h.clock.Now().Sub(last); h.partitions > 0 && silent > h.stallAfter {
 		return fmt.Errorf("the consumer has %d partitions and was silent for %s", h.partitions, silent.Round(time.Second))
 	}
 	return nil

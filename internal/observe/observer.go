@@ -131,6 +131,7 @@ func (o *Observer) Retry(stage string, err error) {
 
 // Throttled adds up the pauses that brokers ask for.
 func (o *Observer) Throttled(requests string, pause time.Duration) {
+	o.health.throttled(pause)
 	o.metrics.throttled.WithLabelValues(requests).Add(pause.Seconds())
 }
 

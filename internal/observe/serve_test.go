@@ -75,6 +75,18 @@ func TestReady(t *testing.T) {
 }
 
 // A consumer with partitions must give a sign of life: a fetch, a batch or a retry.
+// A consumer that Kafka holds to a quota is silent for as long as it was told to be.
+func TestAliveInAPause(t *testing.T) {
+	o, clock := newTestObserver()
+	o.Rebalance(twoPartitions)
+	o.Throttled("produce", time.Hour)
+	o.Batch(aBatch()) // its own publish has asked for the pause
+	clock.now = clock.now.Add(time.Hour + 2*time.Minute)
+	wantStatus(t, o, "/healthz", 200, "ok")
+	clock.now = clock.now.Add(time.Second)
+	wantStatus(t, o, "/healthz", 503, "silent for 2m1s")
+}
+
 func TestAlive(t *testing.T) {
 	o, clock := newTestObserver()
 	later := func(d time.Duration) { clock.now = clock.now.Add(d) }

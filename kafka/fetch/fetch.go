@@ -36,6 +36,10 @@ const (
 	manyPartitions = 100
 )
 
+// ErrThrottled is returned where a quota has kept all partitions out of an answer (KIP-219). It is no news of them, not
+// even that they have no records. The next request waits for the end of the pause.
+var ErrThrottled = errors.New("the broker holds this client to a quota, and sends no records yet")
+
 // Client sends a request to a broker. The answer is nil if the broker speaks no version from least to most.
 type Client interface {
 	Fetch(ctx context.Context, req *kmsg.FetchRequest, least, most int16, to wire.Target) (*kmsg.FetchResponse, error)
@@ -307,10 +311,11 @@ func request(group []*pending, wait time.Duration) *kmsg.FetchRequest {
 
 // answers are the answers of a request by partition. Topics have a name there or an id.
 type answers struct {
-	err    error
-	byName map[wire.TopicPartition]*kmsg.FetchResponseTopicPartition
-	byID   map[[16]byte]map[int32]*kmsg.FetchResponseTopicPartition
-	bytes  int // of the records of all partitions
+	err       error
+	byName    map[wire.TopicPartition]*kmsg.FetchResponseTopicPartition
+	byID      map[[16]byte]map[int32]*kmsg.FetchResponseTopicPartition
+	bytes     int  // of the records of all partitions
+	throttled bool // it has no partitions, for a quota
 }
 
 func newAnswers(m *kmsg.FetchResponse, err error) *answers {
@@ -323,7 +328,7 @@ func newAnswers(m *kmsg.FetchResponse, err error) *answers {
 		a.err = kafkago.UnsupportedVersion
 		return a
 	}
-	a.err = wire.Failure(m.ErrorCode)
+	a.err, a.throttled = wire.Failure(m.ErrorCode), m.ThrottleMillis > 0 && len(m.Topics) == 0
 	for i := range m.Topics {
 		t := &m.Topics[i]
 		ofID := make(map[int32]*kmsg.FetchResponseTopicPartition, len(t.Partitions))
@@ -351,6 +356,9 @@ func (a *answers) of(g *pending) result {
 	p := a.byName[g.At]
 	if p == nil {
 		p = a.byID[g.ID][int32(g.At.Partition)]
+	}
+	if p == nil && a.throttled {
+		return result{err: ErrThrottled}
 	}
 	if p == nil {
 		return result{err: errors.New("the broker did not answer for this partition")}
