@@ -47,7 +47,9 @@ type slotsHook struct {
 func (slotsHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessPipelineHook changes nothing: CLUSTER SLOTS is asked alone.
-func (slotsHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+func (slotsHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
 
 // ProcessHook has CLUSTER SLOTS read by [readSlots].
 func (h slotsHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {

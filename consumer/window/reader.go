@@ -75,7 +75,8 @@ func (r *Reader) Take() (out Output, some bool) {
 }
 
 // Waiting returns how many records wait in the window: they are read and not answered, so they are behind as those
-// that are not read. more have been read and come next. A nil reader has no window, and what it reads waits for nothing.
+// that are not read. more have been read and come next. A nil reader has no window, and what it reads waits for
+// nothing.
 func (r *Reader) Waiting(more int) int64 {
 	switch {
 	case r == nil:

@@ -13,11 +13,11 @@ const (
 // timeline follows the time that the records of a partition tell, so that one wrong timestamp moves it for nobody.
 //
 //   - A record up to reach beyond the newest time moves it; an older one does not.
-//   - A record further ahead does not move it, and waits as if it were stamped with the newest time. Several in a row do
-//     move it, to the least of their times: the stream has a gap there. A node with a wrong clock sends its arrival and
-//     edges in a row, so 32 are wanted where the stream has gone on for long, and 2 where it has just begun.
-//   - A record more than reach older changes nothing. As many in a row as the newest time stands on move it back: it was
-//     a burst of wrong timestamps.
+//   - A record further ahead does not move it, and waits as if it were stamped with the newest time. Several in a row
+//     do move it, to the least of their times: the stream has a gap there. A node with a wrong clock sends its arrival
+//     and edges in a row, so 32 are wanted where the stream has gone on for long, and 2 where it has just begun.
+//   - A record more than reach older changes nothing. As many in a row as the newest time stands on move it back: it
+//     was a burst of wrong timestamps.
 //   - A timestamp of 0 or less is none: the newest time stands for it.
 //
 // It is a part of the progress that a commit stores: the window of the next owner sees the same times.

@@ -140,7 +140,8 @@ type node struct {
 
 // New returns a window that goes on where another one has stopped; the zero Progress has no other.
 func New(o Options, from Progress) *Window {
-	return &Window{opts: o.complete(), start: from, time: parseTimeline(from.Time), nodes: make(map[string]*node), taken: -1}
+	return &Window{opts: o.complete(), start: from, time: parseTimeline(from.Time), nodes: make(map[string]*node),
+		taken: -1}
 }
 
 // Advance says that there is nothing more before an offset: the log has holes.

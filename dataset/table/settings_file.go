@@ -91,8 +91,8 @@ func read(field reflect.Value, key, value *yaml.Node) string {
 	case !errors.As(err, &mistyped):
 		return err.Error()
 	}
-	want := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list of texts",
-		reflect.Map: "names with a text each, below it"}[field.Kind()]
+	want := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false",
+		reflect.Slice: "a list of texts", reflect.Map: "names with a text each, below it"}[field.Kind()]
 	what := map[yaml.Kind]string{yaml.MappingNode: "a section", yaml.SequenceNode: "a list"}[value.Kind]
 	if what == "" {
 		what = fmt.Sprintf("%.100q", value.Value)

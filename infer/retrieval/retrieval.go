@@ -8,8 +8,8 @@
 package retrieval
 
 import (
-	"context"
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"

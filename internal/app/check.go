@@ -74,7 +74,8 @@ func checkKafka(cfg config.Consumer) (*check.Kafka, error) {
 	}
 	topics := cfg.Kafka.Topics
 	k := &check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, Principal: principal(cfg.Kafka.Brokers, secure),
-		TLS: secure != nil, Group: cfg.Kafka.Group, Purpose: purpose(cfg), Arrivals: topics.Arrivals, Predictions: topics.Predictions,
+		TLS: secure != nil, Group: cfg.Kafka.Group, Purpose: purpose(cfg), Arrivals: topics.Arrivals,
+		Predictions: topics.Predictions,
 		DeadLetters: topics.DeadLetters, Labels: cfg.Labels.Topic, RecordBytes: int(cfg.Limits.RecordBytes),
 		Wait: cfg.Attach.Wait, Timeout: checkTimeout}
 	if cfg.Delivery == config.ExactlyOnce {

@@ -75,20 +75,20 @@ func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 			// the lines before it are answered first
 			return cmp.Or(flush(line-1), fmt.Errorf("line %d %w: want an arrival a line", line, errLongLine))
 		}
-		if readErr != nil && readErr != io.EOF {
+		if readErr != nil && !errors.Is(readErr, io.EOF) {
 			return fmt.Errorf("reading line %d: %w", line, readErr)
 		}
 		var err error
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
 		}
-		if len(records) >= o.Batch || readErr == io.EOF {
+		if len(records) >= o.Batch || readErr != nil {
 			err = flush(line)
 		}
 		if err != nil {
 			return fmt.Errorf("predicting up to line %d: %w", line, err)
 		}
-		if readErr == io.EOF {
+		if readErr != nil {
 			return nil
 		}
 	}

@@ -101,8 +101,8 @@ func (k *Kafka) losses(found map[string]string) (all []loss) {
 		l := loss{"of the records of a key only the last one is kept: arrivals and edges that have not been read are lost",
 			cleanupPolicy, "delete", k.Wait > 0}
 		if l.sure {
-			l.why = "of the records of a key only the last one is kept, and with attach.wait an arrival and its edges have one " +
-				"key: edges are lost"
+			l.why = "of the records of a key only the last one is kept, and with attach.wait an arrival and its edges have " +
+				"one key: edges are lost"
 		}
 		all = append(all, l)
 	}

@@ -100,8 +100,8 @@ func (h *health) stalledFor() (time.Duration, string) {
 	if longest.Overdue == 0 {
 		return 0, ""
 	}
-	return longest.Overdue, fmt.Sprintf("the arrival at offset %d of %s/%d has held its partition for %s, as no timestamp "+
-		"there has passed its own by attach.wait", longest.First.Offset, longest.First.Topic, longest.First.Partition,
+	return longest.Overdue, fmt.Sprintf("the arrival at offset %d of %s/%d has held its partition for %s, as no "+
+		"timestamp there has passed its own by attach.wait", longest.First.Offset, longest.First.Topic, longest.First.Partition,
 		longest.Held.Round(time.Second))
 }
 

@@ -56,7 +56,7 @@ func aBatch() consumer.BatchStats {
 	return consumer.BatchStats{
 		Name: "b", Version: "v1", Records: 4, Bytes: 1000,
 		Known: 7, Arrivals: 3, InBatch: 1, Unknown: 2, Isolated: 1, Dropped: 5, OtherSchema: 6, Fetched: 2,
-		Values: []schema.Count{{Feature: "plan", Missing: 2, Unseen: 3, Example: "silver"}},
+		Values:  []schema.Count{{Feature: "plan", Missing: 2, Unseen: 3, Example: "silver"}},
 		Forgets: 3, Forgotten: 2, OldEdges: 13,
 		Weights:  consumer.EdgeCounts{Ignored: 7, Missing: 8, Above: 9, Directions: 10, Types: 11, Unknown: 12},
 		Features: 3 * time.Millisecond, Lookups: 6,
@@ -344,7 +344,7 @@ rivulet_neighbours_total{kind="unknown"} 2
 # TYPE rivulet_old_edges_total counter
 rivulet_old_edges_total 13
 # HELP rivulet_feature_values_total Values of features by name that are missing, or are unknown: categories that the ` +
-	`table did not have, or too rarely.
+		`table did not have, or too rarely.
 # TYPE rivulet_feature_values_total counter
 rivulet_feature_values_total{feature="plan",value="missing"} 2
 rivulet_feature_values_total{feature="plan",value="unknown"} 3
