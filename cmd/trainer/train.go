@@ -74,8 +74,8 @@ func trainCommand() *cobra.Command {
 	registerKinds(flags, &o)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
-	heldOut := flags.String("held-out", "", "task links: write the edges that were held out to choose by and to measure to "+
-		"this file, a CSV of role, node and candidate, with which others can check the scores; empty: no file")
+	heldOut := flags.String("held-out", "", "task links: write the edges that were held out, to choose by and to measure, "+
+		"to this file: a CSV of role, node and candidate, with which others can check the scores; empty: no file")
 	flags.BoolVar(&table, "table", false, tableUsage)
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	_ = cmd.MarkFlagRequired("out")
@@ -269,8 +269,8 @@ func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	if model.Own.Answers() {
 		setting += " own" // as the table names the row
 	}
-	line := fmt.Sprintf("served: model %s, setting %s, attachment %s, calibration %s", model.Name, setting, model.Attachment,
-		model.Calibration.Kind)
+	line := fmt.Sprintf("served: model %s, setting %s, attachment %s, calibration %s", model.Name, setting,
+		model.Attachment, model.Calibration.Kind)
 	switch tau := model.Calibration.Temperature; m.Task {
 	case target.Classes:
 		if p, on := model.Propagation[model.Calibration.Kind]; on {

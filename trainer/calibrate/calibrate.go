@@ -57,8 +57,8 @@ const deviation = 0.5
 //	Σ_i −ln p_i(y_i; τ) + max(0, U(τ) − U(1)) + (ln τ)²/2σ²        U(τ) = mean_i 1/C Σ_c −ln p_i(c; τ)
 //
 // by golden section on ln τ: the prior is ln τ ~ N(0, σ²), and U is one more node, whose class is as likely to be any.
-// It counts where τ makes probabilities sharper (Laplace's rule of succession). The fit to one half of the nodes must be
-// better than τ = 1 on the other half, both ways in sum; else τ is 1. What is served is fitted to all of them.
+// It counts where τ makes probabilities sharper (Laplace's rule of succession). The fit to one half of the nodes must
+// be better than τ = 1 on the other half, both ways in sum; else τ is 1. What is served is fitted to all of them.
 func (s Support) Temperature(c infer.Calibration) Temperature {
 	return crossFit(1, func(tau float32) []nodeLoss {
 		c.Temperature = tau
