@@ -50,7 +50,8 @@ func (b *builder) addNode(n table.Node) error {
 	if first, twice := b.index[n.ID]; twice {
 		hint := ""
 		if b.settings.NodeTables() != nil {
-			hint = "; ids are distinct over all types: --ends user:item says the types at the ends of edges, and ids are then user:7"
+			hint = "; ids are distinct over all types: --ends user:item says the types at the ends of edges, and ids are " +
+				"then user:7"
 		}
 		return table.Fault{Kind: table.Repeated, Err: fmt.Errorf("column %s: %.100q is already the id of %s%s",
 			cmp.Or(b.settings.ID, "id"), n.ID, b.places[first], hint)}
@@ -337,7 +338,8 @@ func (b *builder) classes(d *Dataset) error {
 		return fmt.Errorf("column %s: no node has a label", column)
 	}
 	if mark, with := table.SeveralLabels(d.Classes); mark != "" && b.settings.Task == "" {
-		d.suspect("column %s: %q stands in %d of %d classes: if they are several labels, --task labels --label-mark %q reads "+
+		d.suspect("column %s: %q stands in %d of %d classes: if they are several labels, --task labels --label-mark %q "+
+			"reads "+
 			"them; --task classes says that each is a class.", column, mark, with, len(d.Classes), mark)
 	}
 	return d.checkClasses(column)

@@ -170,7 +170,7 @@ type Fit struct {
 
 func (t *task) fits(r *recipe) (fits []Fit) {
 	majority := 0.0
-	if t.data != nil && t.data.Task == target.Classes && t.judges != nil {
+	if t.data != nil && t.data.Task == target.Classes && len(t.data.Validation) > 0 {
 		majority = t.majority()
 	}
 	for _, f := range r.whole {

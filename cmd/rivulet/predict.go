@@ -34,7 +34,8 @@ func predictCommand() *cobra.Command {
 	f := newLineFlags(cmd)
 	flags, cfg := cmd.Flags(), &f.cfg
 	var dir, which string
-	flags.StringVar(&dir, "data", "", "directory of a data set whose nodes are predicted, in place of lines of standard input")
+	flags.StringVar(&dir, "data", "", "directory of a data set whose nodes are predicted, in place of lines of "+
+		"standard input")
 	flags.StringVar(&which, "which", whichUnlabelled, "with --data, "+whichUsage)
 	flags.IntVar(&cfg.Output.TopK, "top-k", 0,
 		"how many of the most probable classes a prediction lists; of links, of the best candidates, 0: 10")

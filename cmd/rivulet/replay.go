@@ -117,7 +117,8 @@ func chosen(d *dataset.Dataset, which string) (nodes []int32, err error) {
 		return d.Test, nil
 	case whichWithheld:
 		if nodes = d.Withheld(); len(nodes) == 0 {
-			return nil, fmt.Errorf("--which is withheld, and every node of %s that has a class is in a role: generate --withhold "+
+			return nil, fmt.Errorf("--which is withheld, and every node of %s that has a class is in a role: generate "+
+				"--withhold "+
 				"leaves some in none", d.Name)
 		}
 	case whichUnlabelled:

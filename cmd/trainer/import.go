@@ -107,7 +107,8 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	f.engine = newEngineFlags(flags)
 	flags.BoolVar(&f.table, "table", false, tableUsage)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
-	flags.Lookup("force").Usage += "; and take a model that is right on fewer validation nodes than the most frequent class"
+	flags.Lookup("force").Usage += "; and take a model that is right on fewer validation nodes than the most " +
+		"frequent class"
 	for _, name := range []string{"weights", "model", "out"} {
 		_ = cmd.MarkFlagRequired(name)
 	}

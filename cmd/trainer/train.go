@@ -154,7 +154,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 	}
 	s.Traced = traced
 	o.More = methods.All(s)
-	unweighted, weights := 0.0, d.Adj.Val != nil
+	unweighted, weights := 0.0, d.Adj.Val != nil && len(d.Validation) > 0
 	if weights {
 		if unweighted, err = trainer.Unweighted(cmd.Context(), d, o, cli.Stderr()); err != nil {
 			return nil, err
@@ -184,11 +184,13 @@ func sayLeaks(data *dataflag.Data, d *dataset.Dataset) {
 
 // sayWeights compares a model with weights of edges with the same one without them.
 func sayWeights(f trainer.Fit, unweighted float64) string {
-	line := fmt.Sprintf("weights of edges: %s has %.1f%% on validation with them, and %.1f%% without", f.Model, f.Validation,
+	line := fmt.Sprintf("weights of edges: %s has %.1f%% on validation with them, and %.1f%% without", f.Model,
+		f.Validation,
 		unweighted)
 	const worse = 1
 	if unweighted-f.Validation >= worse {
-		return "warning: " + line + ": --drop-weights leaves them out; amounts of money and the like are better as log1p of them"
+		return "warning: " + line + ": --drop-weights leaves them out; amounts of money and the like are better as " +
+			"log1p of them"
 	}
 	return line
 }

@@ -119,7 +119,8 @@ func nameless(rows [][]string, comma bool) (is bool, open string) {
 			continue
 		}
 		if !isValue(cell) {
-			if column := below(rest, k); len(column) > 0 && !slices.ContainsFunc(column, func(c string) bool { return !isValue(c) }) &&
+			if column := below(rest, k); len(column) > 0 && !slices.ContainsFunc(column,
+				func(c string) bool { return !isValue(c) }) &&
 				!literal.Missing(cell) {
 				return false, "" // a name over numbers or dates
 			}
@@ -135,7 +136,8 @@ func nameless(rows [][]string, comma bool) (is bool, open string) {
 		values, last = values+1, v
 	}
 	switch {
-	case values == len(first) && comma && rising == values-1 && first[0] == "0": // as pandas names columns 0, 1, … without names
+	case values == len(first) && comma && rising == values-1 &&
+		first[0] == "0": // as pandas names columns 0, 1, … without names
 		return false, "its first line " + strings.Join(first, ",") + " has names, or is a row"
 	case values > 1 && values < len(first) && rising == values-1: // features that are named 0, 1, …
 		return false, ""
@@ -279,8 +281,8 @@ func divide(line, between string) (cells []string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimLeft(line, " \t") {
 		end := strings.IndexAny(line, " \t")
 		if line[0] == '"' {
-			if close := strings.IndexByte(line[1:], '"'); close >= 0 {
-				cells, line = append(cells, line[1:1+close]), line[2+close:]
+			if end := strings.IndexByte(line[1:], '"'); end >= 0 {
+				cells, line = append(cells, line[1:1+end]), line[2+end:]
 				continue
 			}
 		}
@@ -315,7 +317,8 @@ func keys(lines []string) []string {
 	return found
 }
 
-// lineReader reads rows that encoding/csv does not: between blanks or marks of two characters, or with attributes behind.
+// lineReader reads rows that encoding/csv does not: between blanks or marks of two characters, or with attributes
+// behind.
 type lineReader struct {
 	src  *bufio.Reader
 	form *layout

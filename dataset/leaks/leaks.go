@@ -44,7 +44,8 @@ func (p Predictor) String() string {
 	if p.Suspect() {
 		mark = "   SUSPECT: it all but tells the label"
 	}
-	return fmt.Sprintf("%5.1f%%, where the most frequent class has %.1f%%: %s, %s%s", p.Accuracy, p.Majority, p.Name, p.Rule,
+	return fmt.Sprintf("%5.1f%%, where the most frequent class has %.1f%%: %s, %s%s", p.Accuracy, p.Majority, p.Name,
+		p.Rule,
 		mark)
 }
 

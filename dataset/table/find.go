@@ -50,7 +50,8 @@ func Find(dir string, s Settings, kinds []Kind) (*Found, error) {
 		return nil, err
 	}
 	if len(f.inventory.tables) == 0 && len(f.inventory.others) > 0 {
-		return nil, fmt.Errorf("%s has no table that this program reads: %s", dir, strings.Join(Most(f.inventory.others), "; "))
+		return nil, fmt.Errorf("%s has no table that this program reads: %s", dir, strings.Join(Most(f.inventory.others),
+			"; "))
 	}
 	edges := f.chooseEdges()
 	f.chooseNodes(edges)
@@ -172,7 +173,8 @@ func (f *Found) hasBoth(c *candidate) bool {
 	return ids.nulls > 0 && ends.nulls > 0 && !ids.repeat && ids.nulls+ends.nulls == c.rows
 }
 
-// isEdges reports whether a table is one of edges, by the names of its columns or, without a line of names, their place.
+// isEdges reports whether a table is one of edges, by the names of its columns or, without a line of names, their
+// place.
 func (f *Found) isEdges(c *candidate) bool {
 	from, _, how := c.ends(f.given)
 	id := c.idColumn(f.given.ID)
@@ -226,7 +228,8 @@ func (f *Found) asEdges(c *candidate) {
 			"hardly an end of edges", c.base, c.columns[0].trend.NoWeight())
 	}
 	if from == "" || to == "" {
-		f.ask("--source COLUMN --target COLUMN", "%s: no column is named %s, or no other %s: say which columns are the ends of "+
+		f.ask("--source COLUMN --target COLUMN", "%s: no column is named %s, or no other %s: say which columns are the "+
+			"ends of "+
 			"edges (--source, --target), among %s", c.base, strings.Join(usualSources[:4], ", "),
 			strings.Join(usualTargets[:4], ", "), listed(c.names))
 		return
@@ -257,7 +260,7 @@ func (f *Found) alternative(said *string, name, what, how string) {
 	default:
 		*said += "," + name
 	}
-	f.guessed("%s: %s is a guess %s", what, name, strings.Replace(how, "their", "its", 1))
+	f.guessed("%s: %s is a guess %s", what, name, strings.NewReplacer("their names", "its name", "their", "its").Replace(how))
 }
 
 // number names the columns of a table without a line of names by numbers, and says so in the settings.
@@ -381,7 +384,8 @@ func (f *Found) withoutNodes(all, edges []*candidate) {
 		f.guessed("nodes: there is no table of nodes: they are the ids at the ends of edges")
 		return
 	}
-	f.ask("--nodes FILE; or --task links, which learns from edges alone", "no table of nodes, with ids and labels, is in %s",
+	f.ask("--nodes FILE; or --task links, which learns from edges alone",
+		"no table of nodes, with ids and labels, is in %s",
 		f.dir)
 }
 
@@ -422,7 +426,9 @@ func (f *Found) chooseTypes(met, edges []*candidate) {
 			unclear = append(unclear, c)
 		case overlap >= 0:
 			c.why = "its ids are those of " + types[overlap].base
-		case len(c.names) > 1 && slices.ContainsFunc(types, func(of *candidate) bool { return slices.Equal(of.names, c.names) }):
+		case len(c.names) > 1 && slices.ContainsFunc(types, func(of *candidate) bool {
+			return slices.Equal(of.names, c.names)
+		}):
 			c.why = "it has the columns of another table of nodes: are they more rows of it? Put both into one directory"
 		default:
 			types = append(types, c)
@@ -565,8 +571,10 @@ func (f *Found) askTypes(types, edges []*candidate) {
 	if len(types) == 1 {
 		e := edges[0]
 		f.assume(pairs, types)
-		f.ask(ends, "%s leads from %s to %s, and only %s has nodes (%s): an id of the one would be a node of the other. With "+
-			"types ids are told apart, such as %s:5, and a type without a table has the ids that edges have", e.base, e.from, e.to,
+		f.ask(ends, "%s leads from %s to %s, and only %s has nodes (%s): an id of the one would be a node of the "+
+			"other. With "+
+			"types ids are told apart, such as %s:5, and a type without a table has the ids that edges have", e.base,
+			e.from, e.to,
 			types[0].base, types[0].id, strings.Split(pairs[0], ":")[0])
 		return
 	}
@@ -581,7 +589,8 @@ func (f *Found) askTypes(types, edges []*candidate) {
 		}
 	}
 	f.assume(pairs, types)
-	f.ask(ends+" tells them apart (ids are then "+entity(kinds[0])+":"+example+"); --nodes "+a.path+" if they are the same nodes",
+	f.ask(ends+" tells them apart (ids are then "+entity(kinds[0])+":"+example+"); --nodes "+a.path+" if they are "+
+		"the same nodes",
 		"%s and %s share %d ids, such as %s: are they the same nodes, or of two types?", a.base, b.base, n, example)
 }
 
@@ -602,7 +611,8 @@ func (f *Found) assume(pairs []string, types []*candidate) {
 	}
 }
 
-// endType guesses the type of the nodes at an end of edges: by the name of its column, or the smallest table that has its
+// endType guesses the type of the nodes at an end of edges: by the name of its column, or the smallest table that has
+// its
 // ids.
 func (f *Found) endType(e *candidate, column string, types []*candidate) string {
 	best, name := 0, ""
@@ -612,7 +622,7 @@ func (f *Found) endType(e *candidate, column string, types []*candidate) string 
 			return entity(kind)
 		}
 		ids := c.column(c.id)
-		if const9 := 0.9; len(types) > 1 && e.column(column).within(ids) >= const9 && (best == 0 || len(ids.values) < best) {
+		if most := 0.9; len(types) > 1 && e.column(column).within(ids) >= most && (best == 0 || len(ids.values) < best) {
 			best, name = len(ids.values), entity(kind)
 		}
 	}
@@ -668,7 +678,8 @@ func (f *Found) doubts() {
 		}
 		known := slices.ContainsFunc(c.names, func(name string) bool {
 			g := f.given
-			return slices.Contains(strings.Split(strings.Join([]string{g.ID, g.Source, g.Target, g.Label, g.Split}, ","), ","), name)
+			return slices.Contains(strings.Split(strings.Join([]string{g.ID, g.Source, g.Target, g.Label, g.Split}, ","),
+				","), name)
 		})
 		if !known {
 			f.ask(fmt.Sprintf("--header %s=none, or %s=first", c.base, c.base), "%s: %s?", c.base, c.doubt)
@@ -823,7 +834,8 @@ func (f *Found) nodes(s Source) error {
 		default:
 			f.guessUse(c)
 			f.settleType(c)
-			if of, err := c.columnType(); !slices.Contains(t.Drop, name) && !errors.Is(err, errNoValues) && of != schema.Missing {
+			if of, err := c.columnType(); !slices.Contains(t.Drop, name) && !errors.Is(err, errNoValues) &&
+				of != schema.Missing {
 				features++
 			}
 		}
@@ -915,7 +927,8 @@ func (f *Found) severalLabels(c *survey) {
 		case t.Task == target.Labels.String():
 			if mark != target.Mark {
 				t.LabelMark = mark
-				f.guessed("label_mark: %q is a guess by %d of %d values, such as %s", mark, with, len(c.distinct), sampleWith(c, mark))
+				f.guessed("label_mark: %q is a guess by %d of %d values, such as %s", mark, with, len(c.distinct),
+					sampleWith(c, mark))
 			}
 		default:
 			f.ask("--task labels reads several a node, --task classes each combination as a class of its own",
@@ -981,7 +994,8 @@ func (f *Found) edges(s Source) error {
 			f.ask("--drop-weights leaves it out, --weight "+name+" takes it", "%s: column %s %s: are these weights of edges?",
 				filepath.Base(s.Files[0]), name, why)
 		case name == t.EdgeType || c.rows == c.nulls:
-		case strings.HasPrefix(why, "looks like times") || strings.Contains(why, "like a clock") || strings.HasPrefix(why, "counts"):
+		case strings.HasPrefix(why, "looks like times") || strings.Contains(why, "like a clock") || strings.HasPrefix(why,
+			"counts"):
 			unused = append(unused, name+" ("+why+")")
 		case c.trend.n > 0 && c.trend.n == c.rows-c.nulls && why == "":
 			unused = append(unused, name+" (--weight "+name+" takes its numbers as weights)")

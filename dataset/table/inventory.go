@@ -49,7 +49,8 @@ func (c *content) own() bool {
 // notTables are files of other purposes than data, in small letters.
 var notTables = []string{"readme", "license", "licence", "changelog", "makefile", "dockerfile"}
 
-var notTableExts = []string{".md", ".py", ".sh", ".go", ".ipynb", ".log", ".rst", ".pdf", ".png", ".r", ".sql", ".cypher"}
+var notTableExts = []string{".md", ".py", ".sh", ".go", ".ipynb", ".log", ".rst", ".pdf", ".png", ".r", ".sql",
+	".cypher"}
 
 // take looks at the files of a directory, and at the tables at some paths.
 func take(dir string, paths []string, kinds []Kind, form TextForm, commas bool) (*inventory, error) {
@@ -78,7 +79,8 @@ func take(dir string, paths []string, kinds []Kind, form TextForm, commas bool) 
 		name, path := entry.Name(), filepath.Join(dir, entry.Name())
 		lower := strings.ToLower(name)
 		switch {
-		case name == SettingsFile || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || known[filepath.Clean(path)]:
+		case name == SettingsFile || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+			known[filepath.Clean(path)]:
 			continue
 		case slices.Contains(notTableExts, filepath.Ext(lower)) || slices.ContainsFunc(notTables, func(of string) bool {
 			return strings.HasPrefix(lower, of)
@@ -152,7 +154,8 @@ func (c *content) take(cell *Cell, row int) {
 	}
 	id, err := cell.id()
 	const longest = 200
-	if err != nil || len(id) > longest || cell.Kind == Bool || cell.Kind == Time || c.fractions > 0 && c.kinds[Text] == 0 &&
+	if err != nil || len(id) > longest || cell.Kind == Bool || cell.Kind == Time || c.fractions > 0 &&
+		c.kinds[Text] == 0 &&
 		c.forms[asText] == 0 {
 		c.values = nil
 		return
@@ -231,7 +234,8 @@ func (c *candidate) idColumn(said string) string {
 		}
 		return ""
 	}
-	if usualOf(c.names[:1], usualSources) == "" && own(c.names[0]) && len(c.columns[0].values) >= fewNodes && c.columns[0].trend.n == 0 { // names, as text
+	if usualOf(c.names[:1], usualSources) == "" && own(c.names[0]) && len(c.columns[0].values) >= fewNodes &&
+		c.columns[0].trend.n == 0 { // names, as text
 		return c.names[0]
 	}
 	return ""
@@ -308,7 +312,8 @@ func (c *candidate) endsByPlace() (source, target, how string) {
 		}
 	}
 	const text = 3
-	if a := c.columns; len(a) == text && a[0].trend.n+a[1].trend.n+a[2].trend.n == 0 && a[1].shared(a[0])+a[1].shared(a[2]) == 0 {
+	if a := c.columns; len(a) == text && a[0].trend.n+a[1].trend.n+a[2].trend.n == 0 &&
+		a[1].shared(a[0])+a[1].shared(a[2]) == 0 {
 		return c.names[0], c.names[2], "around a column of relations"
 	}
 	return c.names[0], c.names[1], "by their place"

@@ -32,7 +32,8 @@ func (t Settings) Labels() []string {
 	return columns
 }
 
-// SplitLabels returns the names in a cell of labels: a;b with the mark between, a semicolon if it is empty, or a list as
+// SplitLabels returns the names in a cell of labels: a;b with the mark between, a semicolon if it is empty, or a list
+// as
 // programs print it, ["a", "b"] or ['a', 'b']. A mark alone, or an empty list, is a node that has none of the labels.
 func SplitLabels(text, mark string) ([]string, error) {
 	text, mark = strings.TrimSpace(text), cmp.Or(mark, target.Mark)

@@ -13,7 +13,8 @@ func Python(file string) string {
 	read := ""
 	switch ext {
 	case ".gml", ".graphml", ".gexf", ".net":
-		read = map[string]string{".gml": "read_gml", ".graphml": "read_graphml", ".gexf": "read_gexf", ".net": "read_pajek"}[ext]
+		read = map[string]string{".gml": "read_gml", ".graphml": "read_graphml", ".gexf": "read_gexf",
+			".net": "read_pajek"}[ext]
 		return fmt.Sprintf(`networkx reads it: rivulet_mcond.export.export(networkx.%s(%q), "DIR")`, read, base)
 	case ".pt", ".pth":
 		return fmt.Sprintf("PyTorch reads it: python -m rivulet_mcond.export %s DIR", base)

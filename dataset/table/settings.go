@@ -23,7 +23,8 @@ const SettingsFile = "data.yaml"
 // convention of the csv format. In a file the keys are the yaml tags, and paths are relative to the file.
 type Settings struct {
 	// Nodes and Edges are files of text or .parquet, or directories of such files of one header. Nodes of several types
-	// have a table each: user=users.csv,item=items.csv, in a file a mapping of types to tables. Edges may be several tables,
+	// have a table each: user=users.csv,item=items.csv, in a file a mapping of types to tables. Edges may be several
+	// tables,
 	// with commas between. Without Nodes the nodes are the ids at the ends of edges. One file may have both: rows with an
 	// id are nodes then, and rows with a source are edges.
 	Nodes NodesPath `yaml:"nodes,omitempty"`

@@ -395,8 +395,9 @@ func (t Settings) weightOf(paths []string, kinds []Kind) (string, error) {
 
 // onlyEdges shows the columns of a table of edges that have a meaning. A table without weights has the weight 1.
 func (t Settings) onlyEdges(f File, names []string, weights int) (File, error) {
-	t.Weight = ""
-	if _, err := t.planEdges(f.Columns()); err != nil {
+	bare := t // its weight may be in another of the tables
+	bare.Weight = ""
+	if _, err := bare.planEdges(f.Columns()); err != nil {
 		return nil, err
 	}
 	v := &view{File: f, names: names, values: make([]Cell, len(names))}
@@ -453,7 +454,8 @@ func (t Settings) EndTypes() (types [][2]string, err error) {
 	return types, nil
 }
 
-// nodesOf finds the nodes of the ends of edges that have no table: those of some types, or all where nodes have no types.
+// nodesOf finds the nodes of the ends of edges that have no table: those of some types, or all where nodes have no
+// types.
 func (t Settings) nodesOf(edges Source, types []string) Source {
 	return Source{Dir: edges.Dir, Files: edges.Files[:1], form: t.TextForm,
 		open: func(_ *os.File, _ string, _ int64, _ TextForm, use func(File) error) error {
@@ -517,7 +519,8 @@ func (t Settings) checkEnds() error {
 		return fmt.Errorf("ends is %s, and the table of nodes has no type: want the type before its path, user=%s", t.Ends,
 			t.Nodes)
 	case t.Ends != "" && t.LabelTable != "":
-		return errors.New("ends writes types before ids, and a table of labels (label_table) has ids without them: give its " +
+		return errors.New("ends writes types before ids, and a table of labels (label_table) has ids without them: " +
+			"give its " +
 			"column to the table of nodes")
 	case t.Nodes == "" && t.Edges != "" && t.Ends == "" && t.Task != target.Links.String():
 		return errors.New("want nodes and edges: the files of the two tables; without nodes only task links is learned")

@@ -24,7 +24,8 @@ const (
 )
 
 // Journal logs batches: at level debug a line a batch, at level warn a line a dead letter, the first ten of a minute
-// and then the number of further ones, the first unknown category of each feature, at level info the first edge between two nodes of the graph, and a summary at
+// and then the number of further ones, the first unknown category of each feature, at level info the first edge
+// between two nodes of the graph, and a summary at
 // the end. It is safe for concurrent use and has no goroutine.
 type Journal struct {
 	consumer.NopObserver

@@ -20,7 +20,8 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 		flags.StringVar((*string)(&t.Nodes), "nodes", "", meaning)
 	}
 	flags.StringVar(&t.Edges, "edges", "", "table of edges, with --nodes; several have commas between")
-	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id; several names, id,user_id: that which a table has")
+	flags.StringVar(&t.ID, "id", "", "tables: column of a node's id; empty: id; several names, id,user_id: that "+
+		"which a table has")
 	flags.StringVar(&t.Label, "label", "", "tables: column of its class; empty: label")
 	flags.StringVar(&t.Task, "task", "",
 		"tables: what labels are: classes (also empty); labels: several a node, in one column as a;b or as a list, or in "+
@@ -38,11 +39,14 @@ func (d *Data) registerTables(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Target, "target", "", "tables: column of its other end; empty: target")
 	flags.StringVar(&t.Weight, "weight", "",
 		"tables: column of its weight; empty: weight, if there is one; data keeps the weights of graphsaint")
-	flags.StringVar(&t.Ends, "ends", "", "tables: types of nodes at the source and the target of edges, user:item, where nodes "+
+	flags.StringVar(&t.Ends, "ends", "", "tables: types of nodes at the source and the target of edges, user:item, "+
+		"where nodes "+
 		"of two types have one id: ids are then user:5")
 	flags.BoolVar(&t.Degree, "degree", false, "tables: the number of a node's neighbours is a feature, degree")
-	flags.StringVar(&t.LabelTable, "label-table", "", "tables: table of ids and labels, where nodes have none in their own")
-	flags.StringVar(&t.LabelMark, "label-mark", "", "tables, task labels: what stands between the labels of a node; empty: ;")
+	flags.StringVar(&t.LabelTable, "label-table", "", "tables: table of ids and labels, where nodes have none in "+
+		"their own")
+	flags.StringVar(&t.LabelMark, "label-mark", "", "tables, task labels: what stands between the labels of a node; "+
+		"empty: ;")
 	flags.BoolVar(&t.DropWeights, "drop-weights", false,
 		"tables: read any weight of an edge as 1, and say how many were not")
 	flags.StringVar(&t.EdgeType, "edge-type", "",
@@ -96,7 +100,8 @@ func Own(flags *pflag.FlagSet) bool {
 // TableFlags lists the flags of tables, except --nodes.
 var TableFlags = []string{"edges", "id", "label", "task", "candidates", "split", "split-values", "source", "target",
 	"weight",
-	"ends", "degree", "label-table", "label-mark", "header", "drop-weights", "edge-type", "directed", "arrival-edges", "drop-unknown",
+	"ends", "degree", "label-table", "label-mark", "header", "drop-weights", "edge-type", "directed", "arrival-edges",
+	"drop-unknown",
 	"drop", "positional", "types", "separator", "decimal", "encoding"}
 
 // checkTables returns an error unless both tables are named, and no flag contradicts them.
