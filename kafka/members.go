@@ -173,7 +173,21 @@ func (s *Source) meet(protocol string, members []group.Fellow) {
 		g.Members = append(g.Members, GroupMember{ID: m.ID, Client: clientOf(m.ID), Instance: m.Instance,
 			Topics: append([]string{}, m.Topics...), Purpose: purposeOf(m.UserData)})
 	}
-	for _, m := range g.Others(s.opts.Topics, s.opts.Purpose) {
+	s.warn(protocol, g.Others(s.opts.Topics, s.opts.Purpose))
+}
+
+// survey warns of the members of a group that the brokers lead: it has members of another program's protocol, or had
+// some and has not become a group of Rivulet's own yet. Those do not say what they are.
+func (s *Source) survey(ctx context.Context, own string) {
+	g, err := s.client.Group(ctx, s.opts.Group)
+	if err != nil || !g.OfBrokers { // the members say it then to their leader
+		return
+	}
+	s.warn("the brokers' own", slices.DeleteFunc(g.Members, func(m GroupMember) bool { return m.ID == own }))
+}
+
+func (s *Source) warn(protocol string, others []GroupMember) {
+	for _, m := range others {
 		s.with.Logger.Warn("another program is a member of the consumer group: Kafka gives each arrival to one member only, "+
 			"so those that it gets are not answered here. Give each program a group of its own (kafka.group)",
 			"group", s.opts.Group, "member", m.String(), "member_id", m.ID, "protocol", protocol,

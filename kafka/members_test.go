@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/test/expect"
 )
@@ -128,5 +129,30 @@ func TestClientOfAMemberID(t *testing.T) {
 		"": "",
 		"reports-2a1cea453a3f161936ad95deafeced86": "reports", "my-app-1-0b5c6a2e-9f1d-4a55-8d0c-1f2e3d4c5b6a": "my-app-1"} {
 		expect.Same(t, want, clientOf(id), "%s", id)
+	}
+}
+
+// Where the brokers lead the group nobody tells a member of the others: it asks for them, and names all but itself.
+func TestMembersOfAGroupThatTheBrokersLead(t *testing.T) {
+	b, log := newBench(t, 1), &lines{}
+	b.with.Logger = slog.New(slog.NewTextHandler(log, nil))
+	s := b.source(asIs)
+	b.kafka.Cluster.ControlKey(int16(kmsg.ConsumerGroupDescribe), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		b.kafka.Cluster.KeepControl()
+		res := r.ResponseKind().(*kmsg.ConsumerGroupDescribeResponse)
+		g := kmsg.NewConsumerGroupDescribeResponseGroup()
+		g.Group = "g"
+		for _, id := range []string{"own", "another"} {
+			m := kmsg.NewConsumerGroupDescribeResponseGroupMember()
+			m.MemberID, m.ClientID, m.SubscribedTopics = id, "client-"+id, []string{"arrivals"}
+			g.Members = append(g.Members, m)
+		}
+		res.Groups = append(res.Groups, g)
+		return res, nil, true
+	})
+	s.survey(t.Context(), "own")
+	if got := log.String(); strings.Count(got, "another program is a member") != 1 ||
+		!strings.Contains(got, "client-another reads arrivals") {
+		t.Errorf("%q", got)
 	}
 }

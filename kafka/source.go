@@ -184,6 +184,9 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil:
+			if in.Leaderless {
+				s.survey(ctx, in.ID)
+			}
 			return s.begin(in), nil //nolint:contextcheck // its heartbeats go on until End or Leave
 		case errors.Is(err, kafkago.RebalanceInProgress) && s.with.Clock.Now().Sub(begun) < s.with.StartOver:
 			continue // the broker paces the joins

@@ -79,6 +79,7 @@ type Membership struct {
 	ID          string
 	Generation  int32
 	Coordinator int32 // the broker's id
+	Leaderless  bool  // the brokers share out the partitions: other members are of their protocol (KIP-848)
 	Partitions  []wire.TopicPartition
 }
 
@@ -153,7 +154,8 @@ const protocolType = "consumer"
 
 // sync sends SyncGroup, as a leader with the partitions of all members, and returns this member's.
 func (m *Member) sync(ctx context.Context, coordinator int32, entered *kmsg.JoinGroupResponse) (Membership, error) {
-	in := Membership{ID: m.id, Generation: entered.Generation, Coordinator: coordinator}
+	in := Membership{ID: m.id, Generation: entered.Generation, Coordinator: coordinator,
+		Leaderless: entered.LeaderID == ""}
 	req := kmsg.NewPtrSyncGroupRequest()
 	req.Group, req.MemberID, req.InstanceID, req.Generation = m.Group, m.id, m.instance(), entered.Generation
 	req.ProtocolType, req.Protocol = kmsg.StringPtr(protocolType), entered.Protocol
