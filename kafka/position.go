@@ -115,8 +115,8 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 // records were ever there: the offset may have been set by hand, or may be of another topic of this name. So none are
 // counted as lost.
 func (c *Cursor) beyond(to, last int64) {
-	c.logger.Warn("the group's offset lies beyond the end of the log, and nothing tells whether there were records up to "+
-		"it: reading goes on elsewhere", "topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "end", last, "to", to)
+	c.logger.Warn("the group's offset lies beyond the end of the log, and nothing tells whether there were records up "+
+		"to it: reading goes on elsewhere", "topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "end", last, "to", to)
 	c.move(to)
 	c.resume = Resume{}
 }
