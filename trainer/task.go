@@ -110,6 +110,10 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 		if err := t.checkWeights(); err != nil {
 			return nil, err
 		}
+	} else if d.Adj.Val != nil { // T has no edge, and consumers read each edge of an arrival as 1
+		plain, adj := *d, *d.Adj
+		adj.Val, plain.Adj = nil, &adj
+		d, t.data = &plain, &plain
 	}
 	if t.related() {
 		t.bins = d.By
