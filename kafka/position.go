@@ -116,7 +116,8 @@ func (c *Cursor) outOfRange(ctx context.Context) error {
 // counted as lost.
 func (c *Cursor) beyond(to, last int64) {
 	c.logger.Warn("the group's offset lies beyond the end of the log, and nothing tells whether there were records up "+
-		"to it: reading goes on elsewhere", "topic", c.at.Topic, "partition", c.at.Partition, "from", c.next, "end", last, "to", to)
+		"to it: reading goes on elsewhere", "topic", c.at.Topic, "partition", c.at.Partition, "from", c.next,
+		"end", last, "to", to)
 	c.move(to)
 	c.resume = Resume{}
 }
