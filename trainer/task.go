@@ -97,10 +97,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 			return nil, err
 		}
 	}
-	graphT := d.Original()
-	d = weighLikeT(d, graphT)
 	m, _ := o.method()
-	t := &task{options: o, method: m, data: d, original: graphT, label: o.Label(), whole: newMemo(), schema: s,
+	t := &task{options: o, method: m, data: d, original: d.Original(), label: o.Label(), whole: newMemo(), schema: s,
 		links: problem, named: named, sampledRows: sampledRows, sampledFrom: sampledFrom}
 	if o.Choose {
 		t.options.Models = t.readable(o.Models)
@@ -137,17 +135,6 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	t.attachHeldOut()
 	t.seconds = time.Since(start).Seconds()
 	return t, nil
-}
-
-// weighLikeT has all edges weigh 1 where T has none: an artifact tells consumers T's weights, and without any they read
-// each as 1.
-func weighLikeT(d *dataset.Dataset, o *dataset.Original) *dataset.Dataset {
-	if o.Adj.Val == nil || o.Adj.NNZ() > 0 {
-		return d
-	}
-	plain, adj := *d, *d.Adj
-	adj.Val, plain.Adj, o.Adj.Val = nil, &adj, nil
-	return &plain
 }
 
 // prepare fits the preprocessing of T.
