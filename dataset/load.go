@@ -78,8 +78,8 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 		d.Merged = said.Open()
 		return inFile(mergedFile, d.Merged.Check(d.IDs, d.Train))
 	}
-	for _, load := range []func(dir string) error{relations, d.loadFeatures, d.loadRoles, classes, d.loadIDs, degrees, outputs,
-		ends, d.loadTimes, d.loadFitted} {
+	for _, load := range []func(dir string) error{relations, d.loadFeatures, d.loadRoles, classes, d.loadIDs,
+		degrees, outputs, ends, d.loadTimes, d.loadFitted} {
 		if err := load(dir); err != nil {
 			return nil, err
 		}

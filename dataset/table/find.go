@@ -260,7 +260,8 @@ func (f *Found) alternative(said *string, name, what, how string) {
 	default:
 		*said += "," + name
 	}
-	f.guessed("%s: %s is a guess %s", what, name, strings.NewReplacer("their names", "its name", "their", "its").Replace(how))
+	of := strings.NewReplacer("their names", "its name", "their", "its")
+	f.guessed("%s: %s is a guess %s", what, name, of.Replace(how))
 }
 
 // number names the columns of a table without a line of names by numbers, and says so in the settings.

@@ -141,8 +141,8 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	if ctx.Err() != nil {
 		return nil
 	}
-	watched := observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes, Cache: from.cache, Arrivals: from.arrivals,
-		Losses: from.losses, Reference: from.reference}
+	watched := observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes, Cache: from.cache,
+		Arrivals: from.arrivals, Losses: from.losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}

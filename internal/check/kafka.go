@@ -103,7 +103,8 @@ func (k *Kafka) members(ctx context.Context, r Result) Result {
 	if others := g.Others([]string{k.Arrivals}, k.Purpose); len(others) > 0 {
 		way := cmp.Or(g.Protocol, "the brokers' own")
 		return Result{Failed, r.What, fmt.Sprintf("another program is a member, and each arrival goes to one member "+
-			"only: %s; protocol %s", names(others), way), "set kafka.group to a group of this consumer's own, or stop that program"}
+			"only: %s; protocol %s", names(others), way),
+			"set kafka.group to a group of this consumer's own, or stop that program"}
 	}
 	if len(g.Members) > 0 {
 		r.Found += fmt.Sprintf("; %d members: %s", len(g.Members), names(g.Members))

@@ -100,8 +100,9 @@ func (h *health) stalledFor() (time.Duration, string) {
 	if longest.Overdue == 0 {
 		return 0, ""
 	}
+	first := longest.First
 	return longest.Overdue, fmt.Sprintf("the arrival at offset %d of %s/%d has held its partition for %s, as no "+
-		"timestamp there has passed its own by attach.wait", longest.First.Offset, longest.First.Topic, longest.First.Partition,
+		"timestamp there has passed its own by attach.wait", first.Offset, first.Topic, first.Partition,
 		longest.Held.Round(time.Second))
 }
 
@@ -109,8 +110,8 @@ func newHealth(opts Options) *health {
 	if opts.Trouble == nil {
 		opts.Trouble = func() error { return nil }
 	}
-	return &health{clock: opts.Clock, version: opts.Version, trouble: opts.Trouble, stallAfter: opts.StallAfter, noGroup: opts.NoGroup,
-		overdue: make(map[kafka.TopicPartition]window.Stats)}
+	return &health{clock: opts.Clock, version: opts.Version, trouble: opts.Trouble, stallAfter: opts.StallAfter,
+		noGroup: opts.NoGroup, overdue: make(map[kafka.TopicPartition]window.Stats)}
 }
 
 // sign records that the loop moves.
