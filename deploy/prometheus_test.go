@@ -62,6 +62,11 @@ func TestPrometheusAnswersEachQuery(t *testing.T) {
 		trainer("train", "--costs=false", "--data", w.Path("data"), "--models", "sgc,ssgc", "--nodes", nodes, "--out",
 			w.Path("artifact-"+nodes))
 	}
+	// Some users come with a device that the training had not seen.
+	users, err := os.ReadFile(w.Path("data/users.csv"))
+	must(err)
+	must(w.Write("data/users.csv", regexp.MustCompile(`(?m)^(u[0-9]*7,.*),(laptop|phone|tablet),`).ReplaceAllString(
+		string(users), "$1,watch,")))
 	settings := fmt.Sprintf(`kafka: {brokers: [%q], topics: {predictions: predictions.%%s}, group: %%[1]s}
 redis: {url: %q}
 labels: {topic: labels}
@@ -157,11 +162,13 @@ serve: {listen: "127.0.0.1:0"}
 		arrivals = append(arrivals, "--rate", "20", "--limit", "250")
 	}
 	for again := true; again; again = pictures != "" && time.Since(begin) < 4*time.Minute {
-		get("http://" + server + "/v2")
+		get("http://" + server + "/nothing-here")
 		run("rivulet", arrivals...)
 	}
 	await("the stream has passed", "sum(rivulet_lag_records) == 0 and sum(rate(rivulet_arrivals_total[1m])) > 0")
 	await("labels have come", "rivulet_window_accuracy_ratio")
+	await("requests are scraped", "sum(rate(rivulet_http_requests_total[1m])) > 0")
+	await("an unknown device is scraped twice", "rate(rivulet_feature_values_total[1m])")
 	await("both versions are scraped twice", "count(sum by (version) (rate(rivulet_arrivals_total[1m]))) == 2")
 	// A picture has the answers from begin to end, one each step, as Grafana asks for them.
 	type saved struct {
