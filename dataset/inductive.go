@@ -137,8 +137,8 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
 // row lengths, X their raw features (a view where they follow each other) and, in a graph batch, Adj = ã (n×n), nil
-// otherwise. Neighbours that are neither in T nor in the batch are unknown and left out. Where edges have relations R is
-// [P_1 | … | P_R] to T, n×RN, and there is no ã.
+// otherwise. Neighbours that are neither in T nor in the batch are unknown and left out. Where edges have relations
+// R is [P_1 | … | P_R] to T, n×RN, and there is no ã.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
 	if d.By != nil {
 		return d.attachRelations(o, nodes)

@@ -74,7 +74,7 @@ func trainCommand() *cobra.Command {
 	registerKinds(flags, &o)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
-	heldOut := flags.String("held-out", "", "task links: write the edges that were held out, to choose by and to measure, "+
+	heldOut := flags.String("held-out", "", "task links: write the edges that were held out, to choose and to measure, "+
 		"to this file: a CSV of role, node and candidate, with which others can check the scores; empty: no file")
 	flags.BoolVar(&table, "table", false, tableUsage)
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
