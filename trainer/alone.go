@@ -8,6 +8,7 @@ import (
 	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/sample"
 )
 
 // aloneWork bounds the sum over the test nodes that are joined to T one at a time of T's edges times the classes: about
@@ -33,7 +34,7 @@ func (t *task) measureAlone(ctx context.Context, deployments []deploy.Row, resul
 	if whole < 0 {
 		return nil
 	}
-	nodes := spaced(t.data.Test, max(aloneFewest, aloneWork/(max(1, t.original.Adj.NNZ())*t.classes())))
+	nodes := sample.Evenly(t.data.Test, max(aloneFewest, aloneWork/(max(1, t.original.Adj.NNZ())*t.classes())))
 	progress.Step(what, 0, len(nodes))
 	set := eval.Attach(t.data, t.original, dataset.Batches(nodes, 1), false)
 	onT, onS := deployments[whole], deployments[served]
@@ -50,16 +51,4 @@ func (t *task) measureAlone(ctx context.Context, deployments []deploy.Row, resul
 	results[mode*len(deployments)+served].Alone = &eval.Alone{Nodes: len(nodes), Of: len(t.data.Test),
 		Accuracy: answer.Accuracy(set), Whole: joined.Accuracy(set), Agreement: eval.Equal(answer.Class, joined.Class)}
 	return nil
-}
-
-// spaced returns at most so many of the nodes, at equal distances.
-func spaced(nodes []int32, most int) []int32 {
-	if len(nodes) <= most {
-		return nodes
-	}
-	out := make([]int32, most)
-	for k := range out {
-		out[k] = nodes[k*len(nodes)/most]
-	}
-	return out
 }

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"slices"
 	"testing"
 
 	"rivulet/dataset/generate"
@@ -43,15 +42,5 @@ func TestAloneIsABatchOfOne(t *testing.T) {
 	}
 	if together.Alone != nil {
 		t.Error("a row that is not served has figures of single arrivals")
-	}
-}
-
-func TestSpacedNodes(t *testing.T) {
-	nodes := []int32{2, 3, 5, 7, 11, 13, 17}
-	if got := spaced(nodes, 3); !slices.Equal(got, []int32{2, 5, 11}) {
-		t.Errorf("%v", got)
-	}
-	if got := spaced(nodes, 7); !slices.Equal(got, nodes) {
-		t.Errorf("%v", got)
 	}
 }

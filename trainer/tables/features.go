@@ -20,18 +20,7 @@ import (
 // [infer.Network.Tables].
 func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count int, edges ...float32) (*infer.Tables,
 	error) {
-	if len(edges) == 0 {
-		return f.features(adj, x, count, 1)
-	}
-	var bins []*infer.Tables
-	for _, w := range edges {
-		of, err := f.features(adj, x, count, w)
-		if err != nil {
-			return nil, err
-		}
-		bins = append(bins, of)
-	}
-	return infer.Below(bins...), nil
+	return ofBins(edges, func(edge float32) (*infer.Tables, error) { return f.features(adj, x, count, edge) })
 }
 
 // features are Features for the edges of a weight.

@@ -110,16 +110,20 @@ func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
 // one at a time is in memory.
 func (f *Fitter) Propagation(adj *graph.CSR, seeds *graph.Dense, alpha float32, edges ...float32) (*infer.Tables,
 	error) {
+	return ofBins(edges, func(edge float32) (*infer.Tables, error) { return f.propagation(adj, seeds, alpha, edge) })
+}
+
+// ofBins puts the tables for edges of each weight one below the other; no weights are one of 1.
+func ofBins(edges []float32, of func(edge float32) (*infer.Tables, error)) (*infer.Tables, error) {
 	if len(edges) == 0 {
-		return f.propagation(adj, seeds, alpha, 1)
+		return of(1)
 	}
-	var bins []*infer.Tables
-	for _, w := range edges {
-		of, err := f.propagation(adj, seeds, alpha, w)
-		if err != nil {
+	bins := make([]*infer.Tables, len(edges))
+	for b, edge := range edges {
+		var err error
+		if bins[b], err = of(edge); err != nil {
 			return nil, err
 		}
-		bins = append(bins, of)
 	}
 	return infer.Below(bins...), nil
 }
