@@ -60,6 +60,7 @@ func replayCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.which, "which", whichTest, whichUsage)
+	flags.StringVar(&f.which, "nodes", whichTest, "the same as --which")
 	data := dataflag.Register(flags, "", parquet.Format)
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "",

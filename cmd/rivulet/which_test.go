@@ -28,6 +28,10 @@ func TestUnlabelledNodes(t *testing.T) {
 	if err != nil || strings.Count(sent, "\n") != 20 || !strings.Contains(sent, `"n2"`) || strings.Contains(sent, `"id":"n1"`) {
 		t.Errorf("%v\n%.300s", err, sent)
 	}
+	again, err := harness.Execute(root(), "replay", "--data", dir, "--nodes", "unlabelled", "--out", "-")
+	if err != nil || again != sent {
+		t.Errorf("--nodes, which a table may be given to as well: %v\n%.300s", err, again)
+	}
 	for line, want := range map[string]string{
 		"replay --data " + dir + " --which some --out -":                       `--which is "some", want test, withheld or unlabelled`,
 		"replay --data " + dir + " --which unlabelled --labels l --out -":      "have none",
