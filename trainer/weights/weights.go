@@ -1,6 +1,7 @@
 // Package weights reads the weights W_O of a model that was trained elsewhere, from one safetensors file. Its tensors
 // have the names and shapes of the weights in models/NAME.safetensors of an artifact (artifact/FORMAT.md): matrices are
-// [in, out], for y = x W + b, biases [1, out], and α and the number of hops are tensors, too.
+// [in, out], for y = x W + b, biases [1, out], and α and the number of hops are tensors, too. Matrices that are [out, in]
+// with biases [out], as a state_dict has them, are read as well.
 // rivulet_mcond.export_model writes such a file of a module of PyTorch Geometric or DGL.
 package weights
 
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"rivulet/artifact/safetensors"
 	"rivulet/graph"
@@ -33,18 +35,51 @@ func decode(file []byte, model string, features, classes int) (infer.Model, erro
 	if err != nil {
 		return nil, err
 	}
+	m, err := build(arrays, model, features, classes, false)
+	if err == nil && !fromPyTorch(arrays) {
+		return m, nil
+	}
+	if turned, other := build(arrays, model, features, classes, true); other == nil {
+		return turned, nil
+	}
+	return m, err
+}
+
+// fromPyTorch reports whether biases have one dimension, as in a state_dict. Its matrices are [out, in], also where a
+// square one would fit either way.
+func fromPyTorch(arrays map[string]safetensors.Array) bool {
+	for _, a := range arrays {
+		if len(a.Shape) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func isBias(name string) bool { return strings.HasSuffix(name, "bias") }
+
+// build returns the model of a file's tensors, whose matrices are [in, out], or turned.
+func build(arrays map[string]safetensors.Array, model string, features, classes int, turned bool) (infer.Model, error) {
 	var params []infer.Param
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
 		a := arrays[name]
-		switch {
-		case len(a.Shape) != 2:
-			return nil, fmt.Errorf("tensor %s is %v, want a matrix [in, out] or a bias [1, out]: "+
-				"python -m rivulet_mcond.export_model writes such tensors of a module", name, a.Shape)
-		case a.Values == nil:
+		if a.Values == nil {
 			return nil, fmt.Errorf("tensor %s is of %s, want F32, F64, F16 or BF16", name, a.Type)
 		}
-		params = append(params, infer.Param{Name: name,
-			Value: &graph.Dense{Rows: a.Shape[0], Cols: a.Shape[1], Data: a.Values}})
+		var value *graph.Dense
+		switch {
+		case len(a.Shape) == 1 && isBias(name):
+			value = &graph.Dense{Rows: 1, Cols: a.Shape[0], Data: a.Values}
+		case len(a.Shape) != 2:
+			return nil, fmt.Errorf("tensor %s is %v, want a matrix [in, out] or a bias [1, out], or [out, in] and [out] as "+
+				"PyTorch has them: python -m rivulet_mcond.export_model writes the tensors of a module", name, a.Shape)
+		default:
+			value = &graph.Dense{Rows: a.Shape[0], Cols: a.Shape[1], Data: a.Values}
+			if turned && !isBias(name) {
+				value = value.Transposed()
+			}
+		}
+		params = append(params, infer.Param{Name: name, Value: value})
 	}
 	m, err := infer.Build(model, params)
 	if err != nil {

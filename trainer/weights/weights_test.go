@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +104,7 @@ func TestReadRefuses(t *testing.T) {
 		dtype  string
 		shapes map[string][]int
 	}{
-		"tensor lin.bias is [3], want a matrix":               {"F32", map[string][]int{"lin.weight": {6, 3}, "lin.bias": {3}}},
+		"tensor lin.weight is [6 3 1], want a matrix":         {"F32", map[string][]int{"lin.weight": {6, 3, 1}, "lin.bias": {3}}},
 		"lin.weight is of I32, want F32":                      {"I32", map[string][]int{"lin.weight": {6, 3}}},
 		`the file has ["conv.weight"]`:                        {"F32", map[string][]int{"conv.weight": {6, 3}}},
 		"lin.weight is 5×3, and the data have 6 features":     {"F32", map[string][]int{"lin.weight": {5, 3}, "lin.bias": {1, 3}}},
@@ -122,4 +123,56 @@ func TestReadRefuses(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(decode(whole[:len(whole)-1], "sgc", features, classes)), "", "a file that is cut short")
 	expect.Error(t, expect.ErrorOf(decode(whole, "gat", features, classes)), "gat", "an unknown model")
 	expect.Error(t, expect.ErrorOf(Read("testdata/none", "sgc", features, classes)), "reading weights", "no file")
+}
+
+// A file of a state_dict, matrices [out, in] and biases [out], is the model of the file [in, out] and [1, out], also
+// where the first matrix is square.
+func TestReadTurnsPyTorchsMatrices(t *testing.T) {
+	for _, hidden := range []int{4, features} {
+		ours := map[string][]int{"convs.0.lin.weight": {features, hidden}, "convs.0.bias": {1, hidden},
+			"convs.1.lin.weight": {hidden, classes}, "convs.1.bias": {1, classes}}
+		theirs := map[string][]int{}
+		values := map[string][]float32{}
+		for name, shape := range ours {
+			theirs[name] = []int{shape[1], shape[0]}
+			if shape[0] == 1 {
+				theirs[name] = shape[1:]
+			}
+			for k := range shape[0] * shape[1] {
+				values[name] = append(values[name], float32(len(name)+k*k))
+			}
+		}
+		want, err := decode(filled(t, ours, func(name string, k int) float32 { return values[name][k] }), "gcn", features,
+			classes)
+		expect.OK(t, err)
+		got, err := decode(filled(t, theirs, func(name string, k int) float32 {
+			if rows := ours[name][0]; rows > 1 {
+				return values[name][k%rows*ours[name][1]+k/rows]
+			}
+			return values[name][k]
+		}), "gcn", features, classes)
+		expect.OK(t, err)
+		for i, p := range want.Params() {
+			if q := got.Params()[i]; q.Name != p.Name || !slices.Equal(q.Value.Data, p.Value.Data) {
+				t.Errorf("hidden %d: %s is %v, want %v", hidden, q.Name, q.Value, p.Value)
+			}
+		}
+	}
+}
+
+// filled returns a safetensors file of tensors of these shapes and values.
+func filled(t *testing.T, shapes map[string][]int, value func(name string, k int) float32) []byte {
+	t.Helper()
+	file := fileOf(t, "F32", shapes)
+	header := binary.LittleEndian.Uint64(file)
+	var at map[string]struct {
+		Offsets [2]int `json:"data_offsets"`
+	}
+	expect.OK(t, json.Unmarshal(file[8:8+header], &at))
+	for name, of := range at {
+		for k, place := 0, 8+int(header)+of.Offsets[0]; place < 8+int(header)+of.Offsets[1]; k, place = k+1, place+4 {
+			binary.LittleEndian.PutUint32(file[place:], math.Float32bits(value(name, k)))
+		}
+	}
+	return file
 }
