@@ -93,6 +93,9 @@ func (f *Found) dangling(nodes, edges Source) error {
 func (f *Found) survey(s Source) (columns []*survey, names []string, err error) {
 	err = s.Each(func(t File) error {
 		names = slices.Clone(t.Columns())
+		if err := distinctNames(names); err != nil {
+			return err
+		}
 		if guess := t.Guess(); guess != "" {
 			f.Guesses = append(f.Guesses, guess)
 		}
@@ -296,15 +299,19 @@ func (f *Found) edges(s Source) error {
 		switch name := names[i]; {
 		case name == cmp.Or(t.Source, "source") || name == cmp.Or(t.Target, "target"):
 		case name == cmp.Or(t.Weight, "weight"):
-			if said || t.DropWeights || why == "" {
+			numbers := c.trend.n > 0
+			if said && numbers || t.DropWeights || why == "" {
 				if weights = !t.DropWeights && (len(c.distinct) > 1 || c.fractions > 0); weights {
 					f.guessed("weight: column %s has weights of edges, from %g to %g; drop_weights: true reads each as 1", name,
 						c.trend.low, c.trend.high)
 				}
 				continue
 			}
-			f.ask("--drop-weights leaves it out, --weight "+name+" takes it", "%s: column %s %s: are these weights of edges?",
-				filepath.Base(s.Files[0]), name, why)
+			answer := "--drop-weights leaves it out"
+			if numbers {
+				answer += ", --weight " + name + " takes it"
+			}
+			f.ask(answer, "%s: column %s %s: are these weights of edges?", filepath.Base(s.Files[0]), name, why)
 		case name == t.EdgeType || c.rows == c.nulls:
 		case strings.HasPrefix(why, "looks like times") || strings.Contains(why, "like a clock") || strings.HasPrefix(why,
 			"counts"):

@@ -322,3 +322,11 @@ def test_weights_types_and_directions_in_columns() -> None:
         arrivals_from_frame([rows[0] | {"weights": 1}], id="id", **columns)
     with pytest.raises(ArrivalError, match=r"no column edge among .*: say which one is the edges"):
         arrivals_from_frame(rows, id="id", edges="edge")
+
+
+def test_a_column_weight_that_nobody_names_is_left_to_the_reader(tmp_path: pathlib.Path) -> None:
+    nodes = [{"id": i, "x": i, "label": "ab"[i % 2]} for i in range(4)]
+    edges = [{"source": i, "target": (i + 1) % 4, "weight": 1_700_000_000 + i} for i in range(4)]
+    for named, line in ((None, False), ("weight", True)):
+        tables.write(tmp_path / str(line), nodes=nodes, edges=edges, weight=named)
+        assert ("weight" in (tmp_path / str(line) / "data.yaml").read_text()) == line
