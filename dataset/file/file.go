@@ -19,7 +19,11 @@ const MaxBytes = 4 << 30
 
 // Read opens a file of the data set, refuses one beyond limit bytes, and names it in every error.
 func Read(dir, name string, limit int64, decode func(f *os.File, size int64) error) error {
-	f, err := os.Open(filepath.Join(dir, name))
+	path := filepath.Join(dir, name)
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return fmt.Errorf("%s: not a regular file", name) // opening it would wait for a writer
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}

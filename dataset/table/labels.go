@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,15 +34,22 @@ func (t Settings) Labels() []string {
 }
 
 // SplitLabels returns the names in a cell of labels: a;b with the mark between, a semicolon if it is empty, or a list
-// as
-// programs print it, ["a", "b"] or ['a', 'b']. A mark alone, or an empty list, is a node that has none of the labels.
+// as programs print it: ["a", "b"] or ['a', 'b'], a set {'a', 'b'}, an array of Postgres {a,b} or of NumPy ['a' 'b']. A
+// mark alone, or an empty list, is a node that has none of the labels.
 func SplitLabels(text, mark string) ([]string, error) {
 	text, mark = strings.TrimSpace(text), cmp.Or(mark, target.Mark)
-	if inner, ok := strings.CutPrefix(text, "["); ok {
-		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+	for open, end := range map[string]string{"[": "]", "{": "}"} {
+		inner, ok := strings.CutPrefix(text, open)
+		if !ok {
+			continue
+		}
+		if inner, ok = strings.CutSuffix(inner, end); !ok {
 			return nil, fmt.Errorf("the list %.40q has no closing bracket", text)
 		}
-		text, mark = inner, ","
+		if text, mark = inner, ","; !strings.Contains(inner, ",") {
+			text = behindQuote.ReplaceAllString(inner, "$1,$2")
+		}
+		break
 	}
 	names := []string{}
 	for part := range strings.SplitSeq(text, mark) {
@@ -59,6 +67,9 @@ func SplitLabels(text, mark string) ([]string, error) {
 	}
 	return names, nil
 }
+
+// behindQuote matches blanks between two quoted names.
+var behindQuote = regexp.MustCompile(`(['"])\s+(['"])`)
 
 // labels returns the text of a cell of a list as [SplitLabels] reads it; false: the cell is no list.
 func (c *Cell) labels() (text string, ok bool, err error) {

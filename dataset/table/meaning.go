@@ -228,7 +228,7 @@ func (f *Found) guessLabel(names []string, columns []*survey) {
 }
 
 // labelMarks are what stands between several labels in a cell.
-var labelMarks = []string{"|", ";", ",", "::"}
+var labelMarks = []string{"|", ";", ",", "::", "/", " & ", " + "}
 
 // severalLabels asks about a mark that stands in most names of labels, or whose parts stand in several.
 func (f *Found) severalLabels(c *survey) {
@@ -259,7 +259,7 @@ func SeveralLabels(values []string) (mark string, with int) {
 	for _, mark := range labelMarks {
 		with, parts := 0, map[string]bool{}
 		for _, name := range values {
-			split := strings.Split(name, mark)
+			split := strings.Split(withCommas(name), mark)
 			if len(split) > 1 {
 				with++
 			}
@@ -275,9 +275,17 @@ func SeveralLabels(values []string) (mark string, with int) {
 	return "", 0
 }
 
+// withCommas returns a list of NumPy, ['a' 'b'], with commas; other values are as they are.
+func withCommas(name string) string {
+	if strings.HasPrefix(name, "[") {
+		return behindQuote.ReplaceAllString(name, "$1,$2")
+	}
+	return name
+}
+
 func sampleWith(c *survey, mark string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.distinct)) {
-		if strings.Contains(name, mark) {
+		if strings.Contains(withCommas(name), mark) {
 			return strconv.Quote(name)
 		}
 	}

@@ -47,11 +47,14 @@ func TestTrend(t *testing.T) {
 
 func TestSeveralLabels(t *testing.T) {
 	for mark, values := range map[string][]string{
-		"|":  {"War", "War|Drama", "Drama"},
-		",":  {"Action, Comedy", "Comedy, War", "Action"},
-		";":  {"Person;Gold", "Person"},
-		"::": {"a::b", "b"},
-		"":   {"Theory", "Computers, Office", "Garden", "Toys", "Food"},
+		"|":   {"War", "War|Drama", "Drama"},
+		",":   {"Action, Comedy", "Comedy, War", "Action"},
+		";":   {"Person;Gold", "Person"},
+		"::":  {"a::b", "b"},
+		"/":   {"Action/Comedy", "Comedy"},
+		" & ": {"Action & Comedy", "Comedy"},
+		" + ": {"Action + Comedy", "Comedy"},
+		"":    {"Theory", "Computers, Office", "Garden", "Toys", "Food"},
 	} {
 		if got, _ := SeveralLabels(values); got != mark {
 			t.Errorf("%q: %q, want %q", values, got, mark)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -144,13 +145,19 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 	}
 }
 
-// Squared is the largest output of a node of which squares are added up, as of validation nodes for M.
+// Squared is the largest output of a node of which squares are added up, as of validation nodes for M. Numbers to be
+// predicted may be larger: outputs of a node are then refused beyond a thousand times the largest of its set.
 const Squared = 1e18
 
 // Finite returns an error that names a node of a set whose output, of a predictor, is NaN, infinite or beyond a bound.
 // A consumer makes a dead letter of an arrival whose output is not finite. role says which nodes these are. One such
 // node may make the outputs of others in its batch infinite: the one that is named has such an output alone, too.
 func (a *Answer) Finite(p Predictor, s *Set, role string, bound float32) error {
+	for _, targets := range s.Targets {
+		for _, v := range targets.Data {
+			bound = max(bound, min(1e3*max(v, -v), math.MaxFloat32))
+		}
+	}
 	for b, out := range a.Logits {
 		first := slices.IndexFunc(out.Data, func(v float32) bool { return beyond(v, bound) })
 		if first < 0 {

@@ -90,7 +90,7 @@ def write(
         settings = plan.settings | {
             "source": source,
             "target": target,
-            "weight": weight,  # where nobody names it, the reader takes the column weight, unless it looks like times
+            "weight": weight,  # None: the reader takes a column weight, unless it looks like times
             "edge_type": type,
             "split_values": {_role_value(value): role for value, role in (split_values or {}).items()},
             "candidates": candidates,
