@@ -295,3 +295,49 @@ func TestFormsOfDirectories(t *testing.T) {
 		})
 	}
 }
+
+// Several tables of labels are asked about; small lists beside the edges are no edges; a type has the table of its name.
+func TestFilesOfOneKind(t *testing.T) {
+	rows := func(n int, line func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(line(i) + "\n")
+		}
+		return b.String()
+	}
+	edges := "source,target\n" + rows(60, func(i int) string { return fmt.Sprintf("n%d,n%d", i, (i+1)%60) })
+	labels := func(from int) string {
+		return "id,label\n" + rows(20, func(i int) string { return fmt.Sprintf("n%d,%c", from+i, 'a'+i%2) })
+	}
+	ratings := rows(120, func(i int) string { return fmt.Sprintf("%d\t%d\t%d\t%d", 1+i%30, 1+i*7%25, 1+i%5, 1e9+i) })
+	for name, c := range map[string]struct {
+		files map[string]string
+		flags string
+		want  []string
+	}{
+		"labels by part": {map[string]string{"nodes.csv": "id,x\n" + rows(60, func(i int) string { return fmt.Sprintf("n%d,%d", i, i%7) }),
+			"edges.csv": edges, "train.csv": labels(0), "val.csv": labels(20), "test.csv": labels(40)}, "",
+			[]string{"test.csv and train.csv are tables of labels", "test.csv and val.csv are tables of labels", "--label-table FILE"}},
+		"ratings with lists": {map[string]string{"u.data": ratings,
+			"u.genre": "unknown|0\nAction|1\n", "u.info": "30 users\n25 items\n120 ratings\n",
+			"u.user": rows(30, func(i int) string { return fmt.Sprintf("%d|%d|%c|job%d|%05d", i+1, 20+i%9, 'F'+i%2*7, i%4, 500+i*31) }),
+			"u.item": rows(25, func(i int) string { return fmt.Sprintf("%d|Film %c|01-Jan-1995||%d|%d", i+1, 'a'+i, i%2, i%3) })},
+			"--ends user:item --task links", []string{"u.genre: left out: its 2 rows", "u.info: left out: its 3 rows", "is written"}},
+		"ratings with links": {map[string]string{
+			"ratings.csv": "userId,movieId,rating\n" + rows(120, func(i int) string { return fmt.Sprintf("%d,%d,%d", 1+i%30, 1+i*7%25, 1+i%5) }),
+			"links.csv":   "movieId,imdbId\n" + rows(25, func(i int) string { return fmt.Sprintf("%d,%d", i+1, 9000+7*i%31) }),
+			"movies.csv":  "movieId,genres\n" + rows(25, func(i int) string { return fmt.Sprintf("%d,%c", i+1, 'a'+i%3) })},
+			"--ends user:movie --task classes", []string{"movies.csv: nodes of type movie", "links.csv: left out"}},
+	} {
+		dir := t.TempDir()
+		for file, text := range c.files {
+			expect.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+		}
+		out, err := harness.Execute(root(), append([]string{"data", "init", dir}, strings.Fields(c.flags)...)...)
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: %v: no %q in\n%s", name, err, want, out)
+			}
+		}
+	}
+}

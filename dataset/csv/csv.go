@@ -82,9 +82,7 @@ func (l Limits) table(f io.Reader, name string, size int64, form table.TextForm)
 	} else {
 		in := csv.NewReader(text)
 		in.ReuseRecord, in.Comma = true, of.comma
-		if of.comment {
-			in.Comment = '#'
-		}
+		in.Comment = of.comment
 		t.read = func() ([]string, int, error) {
 			record, err := in.Read()
 			if err != nil {

@@ -20,7 +20,7 @@ import (
 type layout struct {
 	comma   rune   // between cells, as encoding/csv reads them; 0: between
 	between string // "::", or blanks: any number of spaces and tabs
-	comment bool   // lines that begin with # are comments
+	comment rune   // lines that begin with it are comments: # or %; 0: there are none
 	keys    []string
 	names   []string // of the columns; nil: the first line has them
 	open    string   // what is open about the first line; empty: nothing
@@ -37,8 +37,8 @@ var attribute = regexp.MustCompile(`['"]([^'"]+)['"]\s*:\s*(?:'([^']*)'|"([^"]*)
 // look finds the layout of a file by its first lines. said is what the settings say about its line of names: first or
 // none; empty: nothing.
 func (r *recordReader) look(file, separatorSaid, said string) (l layout, err error) {
-	lines, comment := r.head()
-	l.comment = comment != ""
+	lines, mark, comment := r.head()
+	l.comment = mark
 	if len(lines) == 0 {
 		return layout{comma: ','}, nil
 	}
@@ -191,9 +191,9 @@ func isInteger(text string) bool {
 }
 
 // head returns the first lines that are no comments, without consuming them, and the last comment before the first.
-// Comments are lines that begin with #, as in the edge lists of SNAP and NetworkX. A line that the buffer cuts is left
-// out.
-func (r *recordReader) head() (lines []string, comment string) {
+// Comments are lines that begin with a mark: #, as in the edge lists of SNAP and NetworkX, where the last one may have
+// the names of columns, or %, as in KONECT's, where none has. A line that the buffer cuts is left out.
+func (r *recordReader) head() (lines []string, mark rune, comment string) {
 	text, err := r.src.Peek(1 << 16) // the shorter text of a file that ends, too
 	for len(text) > 0 {
 		own, rest, more := bytes.Cut(text, []byte("\n"))
@@ -203,16 +203,16 @@ func (r *recordReader) head() (lines []string, comment string) {
 		text = rest
 		line := strings.TrimSuffix(string(own), "\r")
 		switch {
-		case strings.HasPrefix(line, "#") && lines == nil && more:
-			if comment = strings.TrimSpace(strings.TrimLeft(line, "#")); comment == "" {
-				comment = "#"
-			}
-		case strings.HasPrefix(line, "#") && comment != "" || line == "":
+		case strings.HasPrefix(line, "#") && lines == nil && more && mark != '%':
+			mark, comment = '#', strings.TrimSpace(strings.TrimLeft(line, "#"))
+		case strings.HasPrefix(line, "%") && lines == nil && more && mark != '#':
+			mark = '%'
+		case mark != 0 && strings.HasPrefix(line, string(mark)) || line == "":
 		default:
 			lines = append(lines, line)
 		}
 	}
-	return lines, comment
+	return lines, mark, comment
 }
 
 // separator returns what stands between cells: what is said, or the mark that the first line has most of, or blanks.
@@ -338,7 +338,7 @@ func (r *lineReader) Read() ([]string, int, error) {
 		}
 		r.line++
 		line = strings.TrimRight(line, "\r\n")
-		if strings.TrimSpace(line) == "" || r.form.comment && strings.HasPrefix(line, "#") {
+		if strings.TrimSpace(line) == "" || r.form.comment != 0 && strings.HasPrefix(line, string(r.form.comment)) {
 			continue
 		}
 		attributes := ""

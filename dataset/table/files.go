@@ -109,7 +109,7 @@ func Named(path string, kinds []Kind, form TextForm) (Source, error) {
 // binaries are extensions of files that are no tables of text.
 var binaries = []string{".gml", ".graphml", ".gexf", ".net", ".pt", ".pth", ".npz", ".npy", ".pkl", ".pickle", ".p",
 	".json", ".jsonl", ".ndjson", ".xlsx", ".xls", ".feather", ".arrow", ".yaml", ".yml", ".zip", ".tar", ".mat",
-	".html", ".xml"}
+	".mtx", ".html", ".xml"}
 
 // Conventional finds the files of a table that lies where the convention says: dir/table.ext, which is a file or a
 // directory of such files, or a directory dir/table.

@@ -136,6 +136,7 @@ func (f *Found) chooseEdges() (edges []*candidate) {
 	if len(edges) == 0 {
 		edges = f.byValues(rest)
 	}
+	edges = withoutLists(edges)
 	switch {
 	case len(edges) == 0:
 		f.ask("--edges FILE, with --source COLUMN --target COLUMN", "no table has two columns of the ends of edges")
@@ -159,6 +160,22 @@ func (f *Found) chooseEdges() (edges []*candidate) {
 	}
 	f.asEdges(edges[0])
 	return edges
+}
+
+// withoutLists leaves out tables of a few pairs beside a large table of edges, such as names and their numbers.
+func withoutLists(edges []*candidate) []*candidate {
+	const share = 20
+	if len(edges) < 2 {
+		return edges
+	}
+	most := slices.MaxFunc(edges, func(a, b *candidate) int { return cmp.Compare(a.rows, b.rows) })
+	return slices.DeleteFunc(edges, func(c *candidate) bool {
+		list := c.bare && c.rows < fewRows && share*c.rows < most.rows && !matchesFile(c.base, usualEdges)
+		if list {
+			c.why = fmt.Sprintf("its %d rows of two columns are hardly edges beside the %d rows of %s", c.rows, most.rows, most.base)
+		}
+		return list
+	})
 }
 
 // hasBoth reports whether a table has rows of nodes, which have an id, and rows of edges, which have ends.
@@ -422,6 +439,7 @@ func (f *Found) chooseTypes(met, edges []*candidate) {
 		switch {
 		case overlap >= 0 && f.labels(first, c):
 			f.asLabels(c)
+		case overlap >= 0 && f.moreLabels(first, c):
 		case overlap >= 0 && c.integers():
 			unclear = append(unclear, c)
 		case overlap >= 0:
@@ -470,7 +488,25 @@ func (c *candidate) integers() bool {
 // has no column of labels.
 func (f *Found) labels(nodes, c *candidate) bool {
 	t := &f.Settings
-	if t.LabelTable != "" || t.Task == target.Links.String() || pick(nodes.names, t.Label) != "" && t.Label != "" {
+	return t.LabelTable == "" && (t.Label == "" || pick(nodes.names, t.Label) == "") && f.mayBeLabels(nodes, c)
+}
+
+// moreLabels reports whether a table has labels as the one that was taken for them has, and asks about both.
+func (f *Found) moreLabels(nodes, c *candidate) bool {
+	if f.given.LabelTable != "" || f.Settings.LabelTable == "" || !f.mayBeLabels(nodes, c) {
+		return false
+	}
+	c.why = "another table of labels is taken"
+	f.ask("--label-table FILE takes one of them; to have both, write them into one table, with a column split if they "+
+		"are the parts of a split", "%s and %s are tables of labels: which is used?",
+		f.at(f.Settings.LabelTable).base, c.base)
+	return true
+}
+
+// mayBeLabels reports whether a table looks like one of labels of the nodes.
+func (f *Found) mayBeLabels(nodes, c *candidate) bool {
+	t := &f.Settings
+	if t.Task == target.Links.String() {
 		return false
 	}
 	const few, most = 3, 0.9
@@ -483,8 +519,13 @@ func (f *Found) labels(nodes, c *candidate) bool {
 // addLabels looks for the labels of a table of nodes in another table.
 func (f *Found) addLabels(nodes *candidate, all []*candidate) {
 	for _, c := range all {
-		if c != nodes && c.use == "" && c.id != "" && nodes.id != "" && f.labels(nodes, c) {
+		if c == nodes || c.use != "" || c.id == "" || nodes.id == "" {
+			continue
+		}
+		if f.labels(nodes, c) {
 			f.asLabels(c)
+		} else {
+			f.moreLabels(nodes, c)
 		}
 	}
 }
@@ -564,8 +605,11 @@ func (f *Found) askTypes(types, edges []*candidate) {
 			pairs = append(pairs, f.endType(e, e.from, types)+":"+f.endType(e, e.to, types))
 		}
 	}
-	if pairs = slices.Compact(pairs); len(pairs) == 0 {
+	switch len(slices.Compact(slices.Clone(pairs))) { // one pair serves all tables of edges, else each has its own
+	case 0:
 		pairs = []string{"TYPE:TYPE"}
+	case 1:
+		pairs = pairs[:1]
 	}
 	ends := "--ends " + strings.Join(pairs, ",")
 	if len(types) == 1 {
@@ -644,9 +688,10 @@ func (f *Found) typed(all []*candidate) {
 				continue
 			}
 			kinds = append(kinds, kind)
-			i := slices.IndexFunc(all, func(c *candidate) bool {
-				return entity(f.typeName(c)) == entity(kind) || entity(c.id) == entity(kind) && entity(kind) != "" || f.kind == kind
-			})
+			i := slices.IndexFunc(all, func(c *candidate) bool { return entity(f.typeName(c)) == entity(kind) || f.kind == kind })
+			if i < 0 {
+				i = slices.IndexFunc(all, func(c *candidate) bool { return entity(kind) != "" && entity(c.id) == entity(kind) })
+			}
 			if i < 0 || all[i].use != "" {
 				f.guessed("nodes of type %s have no table: they are the ids at the ends of edges", kind)
 				continue

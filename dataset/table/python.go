@@ -20,6 +20,8 @@ func Python(file string) string {
 		return fmt.Sprintf("PyTorch reads it: python -m rivulet_mcond.export %s DIR", base)
 	case ".npz":
 		return fmt.Sprintf(`SciPy reads it: rivulet_mcond.export.export(scipy.sparse.load_npz(%q), "DIR")`, base)
+	case ".mtx":
+		return fmt.Sprintf(`SciPy reads it: rivulet_mcond.export.export(scipy.io.mmread(%q), "DIR")`, base)
 	case ".yaml", ".yml":
 		return "it describes the form of a graph library: python -m rivulet_mcond.export dgl:CSVDataset DIR --argument " +
 			"data_path=."
