@@ -172,7 +172,8 @@ func withoutLists(edges []*candidate) []*candidate {
 	return slices.DeleteFunc(edges, func(c *candidate) bool {
 		list := c.bare && c.rows < fewRows && share*c.rows < most.rows && !matchesFile(c.base, usualEdges)
 		if list {
-			c.why = fmt.Sprintf("its %d rows of two columns are hardly edges beside the %d rows of %s", c.rows, most.rows, most.base)
+			c.why = fmt.Sprintf("its %d rows of two columns are hardly edges beside the %d rows of %s", c.rows, most.rows,
+				most.base)
 		}
 		return list
 	})
@@ -688,7 +689,9 @@ func (f *Found) typed(all []*candidate) {
 				continue
 			}
 			kinds = append(kinds, kind)
-			i := slices.IndexFunc(all, func(c *candidate) bool { return entity(f.typeName(c)) == entity(kind) || f.kind == kind })
+			i := slices.IndexFunc(all, func(c *candidate) bool {
+				return entity(f.typeName(c)) == entity(kind) || f.kind == kind
+			})
 			if i < 0 {
 				i = slices.IndexFunc(all, func(c *candidate) bool { return entity(kind) != "" && entity(c.id) == entity(kind) })
 			}

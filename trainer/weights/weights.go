@@ -1,7 +1,7 @@
 // Package weights reads the weights W_O of a model that was trained elsewhere, from one safetensors file. Its tensors
 // have the names and shapes of the weights in models/NAME.safetensors of an artifact (artifact/FORMAT.md): matrices are
-// [in, out], for y = x W + b, biases [1, out], and α and the number of hops are tensors, too. Matrices that are [out, in]
-// with biases [out], as a state_dict has them, are read as well.
+// [in, out], for y = x W + b, biases [1, out], and α and the number of hops are tensors, too. Matrices that are
+// [out, in] with biases [out], as a state_dict has them, are read as well.
 // rivulet_mcond.export_model writes such a file of a module of PyTorch Geometric or DGL.
 package weights
 
