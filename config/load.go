@@ -160,7 +160,8 @@ func wholeNumber(value any) any {
 // readFile returns a file's values by key, such as kafka.brokers, and the line of each key, also of sections.
 // A setting that isMap is one value.
 func readFile(path string, isMap func(key string) bool) (map[string]any, map[string]int, error) {
-	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !strings.HasPrefix(path, "/dev/fd/") {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&os.ModeNamedPipe != 0 && !strings.HasPrefix(path, "/dev/fd/") {
 		return nil, nil, fmt.Errorf("%s is a pipe, want a file", path) // reading it would wait for a writer
 	}
 	text, err := os.ReadFile(path)
