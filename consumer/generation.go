@@ -35,7 +35,7 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	work, cut := context.WithCancelCause(retry.Draining(context.WithoutCancel(ctx), ctx))
 	defer cut(nil)
 
-	readers.Go(func() { // from now on: an assignment of what is not there must not be waited for
+	readers.Go(func() { // before the first fetch, which would wait for ever for a partition that is gone
 		if g.Changed(reading) {
 			stop(errGrown)
 		}

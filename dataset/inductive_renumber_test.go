@@ -10,7 +10,7 @@ import (
 	"rivulet/graph"
 )
 
-// The nodes of T come first, then those of validation, test and no role, and T and the batches are what they were.
+// The order is T, validation, test, nodes without a role. T and the batches do not change by it.
 func TestOriginalFirst(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		d := inductiveSet()

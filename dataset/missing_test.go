@@ -10,8 +10,8 @@ import (
 	"rivulet/test/expect"
 )
 
-// The marks of missing values mean the same in labels, numbers, categories, times and lists, whatever their case, and a
-// note counts those of labels.
+// The marks of missing values mean the same in labels, numbers, categories, times and lists, whatever their case. A
+// note says how many labels are missing.
 func TestMarksOfMissingValues(t *testing.T) {
 	for _, mark := range []string{`\N`, "unknown", "Unknown", "N/A", "NA", "None", "NaN", "null", "NULL", "-", "?", "nil",
 		"missing", "<NA>", "(null)", "#N/A", ""} {

@@ -232,8 +232,7 @@ func (r *Recurrence) tables(adj *graph.CSR, z *graph.Dense) *Tables {
 	return t
 }
 
-// eachTable are the tables, of which visit, unless it is nil, sees each one once it is made. What it has seen is
-// dropped.
+// eachTable returns the tables. If visit is not nil it gets each U as soon as it is made, and the result has no U.
 func (r *Recurrence) eachTable(adj *graph.CSR, z *graph.Dense, visit func(u *graph.Dense)) *Tables {
 	m := adj.Rows
 	u, c := widths(r.form)

@@ -37,7 +37,7 @@ func TestExplainAsTextAndAsJSON(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
 	}
-	for k := range b.Models { // of a model without shares stand the columns of what is lost without a term alone
+	for k := range b.Models { // a model without shares shows only what each term changes when it is left out
 		a, err := architecture.Lookup(b.Models[k].Name)
 		expect.OK(t, err)
 		text := run("--model", a.Name)

@@ -118,8 +118,8 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// A model that is wrong on purpose, of random weights, is served as it was imported. What train would add to it is added
-// where that is asked for, and the line "served:" says so.
+// A model of random weights is served as it was imported. An expert of own features and a propagation are added only
+// if flags ask for them, and the line "served:" names them.
 func TestImportServesWhatWasImported(t *testing.T) {
 	dir, r := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	run(t, "train --costs=false --own never --preprocess none --out "+dir+"/trained"+importData)

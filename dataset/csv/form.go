@@ -34,8 +34,8 @@ var dictionary = regexp.MustCompile(`[\s,;|]\{(\}|\s*['"][^{]*\})\s*$`)
 // attribute matches a name and its value in such a dictionary.
 var attribute = regexp.MustCompile(`['"]([^'"]+)['"]\s*:\s*(?:'([^']*)'|"([^"]*)"|([^,'"}\s]+))`)
 
-// look finds the layout of a file by its first lines. said is what the settings say about its line of names: first or
-// none; empty: nothing.
+// look finds the layout of a file by its first lines. said is the setting header of the file, first or none; empty: the
+// settings do not say whether it has a line of names.
 func (r *recordReader) look(file, separatorSaid, said string) (l layout, err error) {
 	lines, mark, comment := r.head()
 	l.comment = mark
@@ -215,7 +215,8 @@ func (r *recordReader) head() (lines []string, mark rune, comment string) {
 	return lines, mark, comment
 }
 
-// separator returns what stands between cells: what is said, or the mark that the first line has most of, or blanks.
+// separator returns the text between cells: the separator of the settings, else the most frequent mark of the first
+// line, else blanks.
 func separator(lines []string, said string) (comma rune, between string, err error) {
 	switch {
 	case said == "":

@@ -479,7 +479,7 @@ func (f *Found) chooseTypes(met, edges []*candidate) {
 		strings.Join(names[:last], ", ")+" and "+names[last])
 }
 
-// integers reports whether all ids are numbers, which do not tell of what they are.
+// integers reports whether all ids are whole numbers. Users and items both numbered from 1 share such ids.
 func (c *candidate) integers() bool {
 	of := c.column(c.id)
 	return of.trend.n == of.rows-of.nulls && of.fractions == 0
