@@ -76,8 +76,8 @@ def write(
     drop names it.
 
     source, target, weight and type are columns of edges; weight None: the column weight if it is there. Others
-    are left out, and said. directed, drop_unknown, candidates and task are the keys of data.yaml
-    (docs/data.md), types are the types of columns: number, bool, category, text, time or list.
+    are left out, and said. directed, drop_unknown, candidates and task mean what they mean in data.yaml
+    (docs/data.md); types are the types of columns: number, bool, category, text, time or list.
 
     Durations and times of day are written as seconds, times without a zone as UTC. Raises TableError, and writes
     nothing then. Files that are there are refused without force, which replaces them.
