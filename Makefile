@@ -75,14 +75,14 @@ benchcheck: ## ratios of serving to its rivals in one run, never times: fails wh
 integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
 	tools/kafka/kafka.sh start $(KAFKA)
 	RIVULET_TEST_REDIS=$(REDIS) RIVULET_TEST_REDIS_SERVER=$$(command -v redis-server) RIVULET_TEST_KAFKA_DIR=$(KAFKA) \
-	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./test/harness ./internal/app ./test/integration; \
+	  $(GO) test -count=1 -timeout 30m ./serving/... ./mapping/... ./test/harness ./run ./test/integration; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
 registry: ## what talks to a schema registry: a real one, run in the directory REGISTRY, and its outage on a real Kafka in KAFKA
 	tools/registry/registry.sh start $(REGISTRY)
 	tools/kafka/kafka.sh start $(KAFKA)
 	export RIVULET_TEST_REGISTRY=$$(tools/registry/registry.sh url $(REGISTRY)) RIVULET_TEST_KAFKA_DIR=$(KAFKA); \
-	  $(GO) test -count=1 ./internal/registry && $(GO) test -count=1 -v -run RegistryAway ./internal/app; \
+	  $(GO) test -count=1 ./internal/registry && $(GO) test -count=1 -v -run RegistryAway ./run; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); tools/registry/registry.sh stop $(REGISTRY); exit $$status
 
 chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)

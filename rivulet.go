@@ -24,9 +24,9 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/build"
 	"rivulet/internal/traces"
+	"rivulet/run"
 )
 
 // RunConsumer predicts arrivals from Kafka until ctx ends, then drains: batches in hand are published and committed. It
@@ -34,7 +34,7 @@ import (
 // the process's error handler of OpenTelemetry.
 func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) error {
 	if cfg.Traces.Endpoint == "" {
-		return app.RunConsumer(ctx, cfg, log, nil)
+		return run.Consumer(ctx, cfg, log, nil)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans were not sent", "error", err) }))
 	tracer, err := traces.New(ctx, traces.Options{Endpoint: strings.TrimSuffix(cfg.Traces.Endpoint, "/"),
@@ -44,7 +44,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) err
 	}
 	ends := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { ends <- time.Now().Add(cfg.Shutdown.DrainTimeout) })()
-	err = app.RunConsumer(ctx, cfg, log, tracer)
+	err = run.Consumer(ctx, cfg, log, tracer)
 	limit := cfg.Shutdown.DrainTimeout
 	if ctx.Err() != nil { // the spans have what is left of it
 		limit = time.Until(<-ends)

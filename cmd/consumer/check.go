@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/check"
 	"rivulet/internal/cli"
+	"rivulet/run"
 )
 
 func checkCommand() *cobra.Command {
@@ -29,7 +29,7 @@ func checkCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made, failed, err := app.Check(cmd.Context(), cfg, func(r check.Result) {
+		made, failed, err := run.Check(cmd.Context(), cfg, func(r check.Result) {
 			fmt.Fprintln(cmd.OutOrStdout(), cli.Message(r.String()))
 		})
 		if err == nil && failed > 0 {

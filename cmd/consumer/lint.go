@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
+	"rivulet/run"
 )
 
 func lintCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func lintCommand() *cobra.Command {
 		if err := table.Flush(); err != nil {
 			return err
 		}
-		return errors.Join(app.Lint(cfg)...)
+		return errors.Join(run.Lint(cfg)...)
 	}
 	return cmd
 }

@@ -15,8 +15,8 @@ import (
 
 	"rivulet"
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
+	"rivulet/run"
 )
 
 func main() { cli.Main(command()) }
@@ -35,7 +35,7 @@ func command() *cobra.Command {
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
+		return run.Program(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Consumer, log *slog.Logger) error {
 				return rivulet.RunConsumer(cmd.Context(), cfg, log)
 			})

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/compare"
 	"rivulet/internal/observe"
+	"rivulet/run"
 )
 
 func compareCommand() *cobra.Command {
-	var o app.CompareOptions
+	var o run.CompareOptions
 	var from string
 	cmd := &cobra.Command{
 		Use:   "compare TOPIC-A TOPIC-B",
@@ -54,7 +54,7 @@ func compareCommand() *cobra.Command {
 		if o.From, err = parseTime("--from", from); err != nil {
 			return err
 		}
-		r, forgotten, err := app.Compare(cmd.Context(), cfg, o, observe.PlainLogger(cmd.ErrOrStderr()))
+		r, forgotten, err := run.Compare(cmd.Context(), cfg, o, observe.PlainLogger(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func compareCommand() *cobra.Command {
 const significant = 0.05
 
 // printComparison writes the figures of both topics side by side, and a verdict.
-func printComparison(w io.Writer, o app.CompareOptions, r *compare.Result) error {
+func printComparison(w io.Writer, o run.CompareOptions, r *compare.Result) error {
 	var empty []string
 	for k, topic := range o.Topics {
 		if r.Predictions[k] == 0 {

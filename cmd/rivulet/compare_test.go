@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"rivulet/internal/app"
 	"rivulet/internal/compare"
+	"rivulet/run"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -24,7 +24,7 @@ func TestCompareSaysWhyItCannot(t *testing.T) {
 		`there is no prediction on "a" and on "b": nothing`:                       {},
 		"no record has a prediction on both topics: do both groups read the same": {r: compare.Result{Predictions: [2]int{7, 7}}},
 	} {
-		o := app.CompareOptions{Topics: [2]string{"a", "b"}, From: c.from}
+		o := run.CompareOptions{Topics: [2]string{"a", "b"}, From: c.from}
 		expect.Error(t, printComparison(io.Discard, o, &c.r), want)
 	}
 	for _, topic := range []string{"", "predictions", "a b"} {

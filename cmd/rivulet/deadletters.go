@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
 	"rivulet/internal/replay"
+	"rivulet/run"
 )
 
 // deadLetterFlags choose dead letters.
@@ -42,9 +42,9 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 	if since, err = parseTime("--from", f.from); err != nil {
 		return nil, topics, since, err
 	}
-	client, err := app.ConnectKafka(cfg.Kafka.Brokers)
+	client, err := run.ConnectKafka(cfg.Kafka.Brokers)
 	if err == nil {
-		err = app.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, cfg.Kafka.Topics.DeadLetters)
+		err = run.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, cfg.Kafka.Topics.DeadLetters)
 	}
 	if err != nil {
 		return nil, topics, since, err

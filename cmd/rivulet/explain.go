@@ -9,9 +9,9 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/infer/explain"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/explanation"
+	"rivulet/run"
 )
 
 func explainCommand() *cobra.Command {
@@ -39,11 +39,11 @@ func explainCommand() *cobra.Command {
 			return err
 		}
 		defer end()
-		var out app.ExplanationWriter = textExplanations{cmd.OutOrStdout(), most}
+		var out run.ExplanationWriter = textExplanations{cmd.OutOrStdout(), most}
 		if asJSON {
 			out = jsonExplanations{cmd.OutOrStdout()}
 		}
-		explained, rejected, err := app.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out, o)
+		explained, rejected, err := run.ExplainLines(cmd.Context(), versions, cmd.InOrStdin(), out, o)
 		if err == nil && rejected > 0 {
 			err = fmt.Errorf("%d of %d lines could not be explained", rejected, explained+rejected)
 		}

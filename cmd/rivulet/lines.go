@@ -10,9 +10,9 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/infer/propagation"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
+	"rivulet/run"
 	"rivulet/serving"
 )
 
@@ -41,8 +41,8 @@ func newLineFlags(cmd *cobra.Command) *lineFlags {
 
 // open checks the flags, and returns the artifact's version and how lines are read, until end. Lines that are refused
 // are reported on standard error.
-func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.LineOptions, end func(), err error) {
-	o = app.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
+func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o run.LineOptions, end func(), err error) {
+	o = run.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
 		Rejected: func(line int64, d *event.DeadLetter) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, cli.Text(d.Detail))
 		}}
@@ -53,14 +53,14 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o app.
 	if err != nil {
 		return nil, o, nil, err
 	}
-	if o.Forms, err = app.LineForms(lines.Input); err != nil {
+	if o.Forms, err = run.LineForms(lines.Input); err != nil {
 		return nil, o, nil, err
 	}
-	o.Limits = app.Limits(lines.Limits)
+	o.Limits = run.Limits(lines.Limits)
 	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
-	if versions, err = app.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
+	if versions, err = run.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
 		return nil, o, nil, err
 	}
-	o.Features, end, err = app.Features(lines.Features, lines.Redis, lines.Limits)
+	o.Features, end, err = run.Features(lines.Features, lines.Redis, lines.Limits)
 	return versions, o, end, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
-	"rivulet/internal/app"
+	"rivulet/run"
 )
 
 func pageCommand() *cobra.Command {
@@ -24,9 +24,9 @@ func pageCommand() *cobra.Command {
 	}
 	config.Flags[config.Page](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
+		return run.Program(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Page, log *slog.Logger) error {
-				return app.RunPage(cmd.Context(), cfg, log, func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) })
+				return run.Page(cmd.Context(), cfg, log, func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) })
 			})
 	}
 	return cmd

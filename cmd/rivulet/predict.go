@@ -11,8 +11,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/internal/app"
 	"rivulet/internal/replay"
+	"rivulet/run"
 	"rivulet/serving"
 )
 
@@ -70,7 +70,7 @@ func predictCommand() *cobra.Command {
 		defer end()
 		o.Output = consumer.Output{TopK: cfg.Output.TopK, Probabilities: cfg.Output.Probabilities, Logits: cfg.Output.Logits,
 			Representation: f.choice.Representation}
-		predicted, rejected, err := app.PredictLines(cmd.Context(), versions, in, cmd.OutOrStdout(), o)
+		predicted, rejected, err := run.PredictLines(cmd.Context(), versions, in, cmd.OutOrStdout(), o)
 		if err == nil && rejected > 0 {
 			err = fmt.Errorf("%d of %d lines could not be predicted", rejected, predicted+rejected)
 		}

@@ -16,10 +16,10 @@ import (
 	"rivulet/dataset/parquet"
 	"rivulet/event/form"
 	"rivulet/infer/target"
-	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/observe"
 	"rivulet/internal/replay"
+	"rivulet/run"
 )
 
 // chunk is the largest number of arrivals that a replay sends at once.
@@ -161,12 +161,12 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 			topics = append(topics, more)
 		}
 	}
-	client, err := app.ConnectKafka(cfg.Kafka.Brokers, topics...)
+	client, err := run.ConnectKafka(cfg.Kafka.Brokers, topics...)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := app.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, topics...); err != nil {
+	if err := run.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, topics...); err != nil {
 		return err
 	}
 	log := observe.PlainLogger(os.Stderr)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/config"
-	"rivulet/internal/app"
+	"rivulet/run"
 )
 
 func serveCommand() *cobra.Command {
@@ -25,9 +25,9 @@ func serveCommand() *cobra.Command {
 	}
 	config.Flags[config.Serve](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return app.Run(config.OfProgram(cmd.Flags()), os.Stderr,
+		return run.Program(config.OfProgram(cmd.Flags()), os.Stderr,
 			func(cfg config.Serve, log *slog.Logger) error {
-				return app.RunServe(cmd.Context(), cfg, log)
+				return run.Serve(cmd.Context(), cfg, log)
 			})
 	}
 	return cmd

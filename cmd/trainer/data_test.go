@@ -77,7 +77,7 @@ func TestDataInitAndCheck(t *testing.T) {
 		!strings.Contains(err.Error(), settings+" is there already, and nothing was looked at: keep it") {
 		t.Errorf("init over a file: %v\n%s", err, out)
 	}
-	run(t, "data init --force "+dir)
+	runLine(t, "data init --force "+dir)
 	if again, err := os.ReadFile(settings); err != nil || !bytes.Equal(again, written) {
 		t.Errorf("init --force wrote %v\n%s", err, again)
 	}

@@ -40,7 +40,7 @@ func weightsOf(t *testing.T, m artifact.Model) string {
 
 const importData = " --preset small --preset-nodes 600 --nodes 18 "
 
-func run(t *testing.T, line string) string {
+func runLine(t *testing.T, line string) string {
 	t.Helper()
 	out, err := harness.Execute(root(), strings.Fields(line)...)
 	if err != nil {
@@ -69,14 +69,14 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 // models of one artifact.
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
-	trained := run(t, "train --costs=false --own never --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+
+	trained := runLine(t, "train --costs=false --own never --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+
 		"/trained"+fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
 	gcn := weightsOf(t, of.Models[0])
 	sage := weightsOf(t, of.Models[1])
 
-	out := run(t, "import --weights "+gcn+" --model gcn --json --out "+dir+"/gcn"+importData)
+	out := runLine(t, "import --weights "+gcn+" --model gcn --json --out "+dir+"/gcn"+importData)
 	want, got := accuracies(t, trained, "gcn"), accuracies(t, out, "gcn")
 	for _, where := range []string{"O->O graph", "O->O node"} {
 		if got[where] == 0 || got[where] != want[where] {
@@ -94,7 +94,7 @@ func TestImport(t *testing.T) {
 
 	for _, engine := range []string{"", " --sums fixed"} {
 		out := filepath.Join(dir, "bare"+strings.TrimSpace(engine))
-		run(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+strings.ReplaceAll(out, " ", "-")+
+		runLine(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+strings.ReplaceAll(out, " ", "-")+
 			importData+engine)
 		bare := readArtifact(t, strings.ReplaceAll(out, " ", "-"))
 		if n, with := len(bare.Manifest.Models[0].Propagation),
@@ -103,7 +103,7 @@ func TestImport(t *testing.T) {
 		}
 	}
 
-	text := run(t, "import --weights "+gcn+" --model gcn --weights "+sage+" --model sage --out "+dir+"/both"+importData)
+	text := runLine(t, "import --weights "+gcn+" --model gcn --weights "+sage+" --model sage --out "+dir+"/both"+importData)
 	for _, part := range []string{"gcn from " + gcn, "sage from " + sage} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
@@ -122,7 +122,7 @@ func TestImport(t *testing.T) {
 // if flags ask for them, and the line "served:" names them.
 func TestImportServesWhatWasImported(t *testing.T) {
 	dir, r := t.TempDir(), rand.New(rand.NewPCG(1, 1))
-	run(t, "train --costs=false --own never --preprocess none --out "+dir+"/trained"+importData)
+	runLine(t, "train --costs=false --own never --preprocess none --out "+dir+"/trained"+importData)
 	wrong := readArtifact(t, dir+"/trained").Models[0]
 	for _, p := range wrong.Params {
 		for k := range p.Value.Data {
@@ -139,7 +139,7 @@ func TestImportServesWhatWasImported(t *testing.T) {
 		"always": {" --own always --map=false", true, propagation.None},
 		"ep":     {" --propagate", false, propagation.Errors},
 	} {
-		out := run(t, line+"/"+name+of.flags)
+		out := runLine(t, line+"/"+name+of.flags)
 		b := readArtifact(t, dir+"/"+name)
 		served := b.Manifest.Models[0]
 		if served.Own.Answers() != of.own || b.Manifest.HasOwn() != of.own || served.Calibration.Kind != of.kind ||
@@ -173,7 +173,7 @@ func bits(params []infer.Param) (out []byte) {
 
 func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
-	run(t, "train --costs=false --own never --preprocess none --out "+dir+"/sgc"+importData)
+	runLine(t, "train --costs=false --own never --preprocess none --out "+dir+"/sgc"+importData)
 	sgc := weightsOf(t, readArtifact(t, dir+"/sgc").Models[0])
 	line := "import --out " + dir + "/out --weights " + sgc + " --model "
 	for want, line := range map[string]string{
@@ -197,14 +197,14 @@ func TestImportRefuses(t *testing.T) {
 // answer as those that are condensed in memory.
 func TestImportByStages(t *testing.T) {
 	dir := t.TempDir()
-	run(t, "train --costs=false --own never --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+
+	runLine(t, "train --costs=false --own never --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+
 		fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
 	line := "import --weights " + weightsOf(t, of.Models[0]) + " --model gcn --json" + importData
-	want := accuracies(t, run(t, line+" --out "+dir+"/usual"), "gcn")
-	got := accuracies(t, run(t, line+" --sums fixed --out "+dir+"/fixed"), "gcn")
-	run(t, line+" --engine disk --memory 256MiB --out "+dir+"/disk")
+	want := accuracies(t, runLine(t, line+" --out "+dir+"/usual"), "gcn")
+	got := accuracies(t, runLine(t, line+" --sums fixed --out "+dir+"/fixed"), "gcn")
+	runLine(t, line+" --engine disk --memory 256MiB --out "+dir+"/disk")
 	sameParts(t, dir+"/fixed", dir+"/disk")
 	if !bytes.Equal(bits(readArtifact(t, dir+"/fixed").Models[0].Params), bits(of.Models[0].Params)) {
 		t.Error("the weights of gcn are not those of its file")
@@ -214,7 +214,7 @@ func TestImportByStages(t *testing.T) {
 			t.Errorf("%s: %.2f%% by stages, %.2f%% in memory", where, got[where], want[where])
 		}
 	}
-	measured := run(t, "eval --sums fixed --json --artifact "+dir+"/fixed"+strings.Split(importData, " --nodes")[0])
+	measured := runLine(t, "eval --sums fixed --json --artifact "+dir+"/fixed"+strings.Split(importData, " --nodes")[0])
 	if again := accuracies(t, measured, "gcn"); again["O->S node"] != got["O->S node"] {
 		t.Errorf("measured anew the artifact has %v, as it was made %v", again, got)
 	}

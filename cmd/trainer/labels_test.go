@@ -29,16 +29,16 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")
-	if text := run(t, "data check --data "+dir); !strings.Contains(text, "2 labels") ||
+	if text := runLine(t, "data check --data "+dir); !strings.Contains(text, "2 labels") ||
 		!strings.Contains(text, "task labels: blue (") {
 		t.Errorf("data check says %s", text)
 	}
-	if text := run(t, "train --costs=false --data "+dir+" --out "+model); !strings.Contains(text,
+	if text := runLine(t, "train --costs=false --data "+dir+" --out "+model); !strings.Contains(text,
 		"micro F1 on the test nodes: ") {
 		t.Errorf("train says %s", text)
 	}
 	expect.Same(t, false, hasMap(model), "whether there is a map of several labels")
-	text := run(t, "eval --costs=false --seeds 0,1 --data "+dir)
+	text := runLine(t, "eval --costs=false --seeds 0,1 --data "+dir)
 	for _, column := range []string{"node micro F1", "mAP %", "S->S"} {
 		if !strings.Contains(text, column) || strings.Contains(text, "as Whole %") {
 			t.Errorf("eval lacks %q: %s", column, text)

@@ -65,14 +65,14 @@ func readNamed(t *testing.T, dir string) *artifact.Bundle {
 func TestCommandsReadFeaturesByName(t *testing.T) {
 	t.Parallel()
 	dir, flags := namedTables(t)
-	run(t, "train "+flags+" --nodes 9 --costs=false --method learned --rounds 1 --out "+dir+"/learned")
-	run(t, "train "+flags+" --nodes 9 --costs=false --out "+dir+"/first")
+	runLine(t, "train "+flags+" --nodes 9 --costs=false --method learned --rounds 1 --out "+dir+"/learned")
+	runLine(t, "train "+flags+" --nodes 9 --costs=false --out "+dir+"/first")
 	first := readNamed(t, dir+"/first")
 	want := first.Manifest.Data.Fingerprint
 	for _, line := range []string{"eval --methods solved --calibrations none --costs=false --nodes 9",
 		"grow --nodes 9 --orders 1 --shares 0.5"} {
 		var got measurements
-		expect.OK(t, json.Unmarshal([]byte(run(t, line+" --json "+flags)), &got))
+		expect.OK(t, json.Unmarshal([]byte(runLine(t, line+" --json "+flags)), &got))
 		if got.Fingerprint != want || len(got.Results) == 0 {
 			t.Errorf("%s: %d results for the fingerprint %s, want %s", line, len(got.Results), got.Fingerprint, want)
 		}
@@ -86,13 +86,13 @@ func TestCommandsReadFeaturesByName(t *testing.T) {
 func TestEvalByName(t *testing.T) {
 	t.Parallel()
 	dir, flags := namedTables(t)
-	trained := accuracies(t, run(t, "train "+flags+" --nodes 9 --costs=false --json --out "+dir+"/first"), "sgc")
+	trained := accuracies(t, runLine(t, "train "+flags+" --nodes 9 --costs=false --json --out "+dir+"/first"), "sgc")
 	for drop, same := range map[string]bool{"": true, "--drop kind": false} {
 		line := flags
 		if !same {
 			line = "--data " + dir + " " + drop
 		}
-		measured := accuracies(t, run(t, "eval --methods solved --calibrations none --spread=false --costs=false "+
+		measured := accuracies(t, runLine(t, "eval --methods solved --calibrations none --spread=false --costs=false "+
 			"--nodes 9 --json "+line), "sgc")
 		compared, equal := 0, true
 		for at, want := range trained {
@@ -112,11 +112,11 @@ func TestImportByName(t *testing.T) {
 	t.Parallel()
 	dir, flags := namedTables(t)
 	flags += " --nodes 9 --preprocess none --costs=false"
-	trained := run(t, "train "+flags+" --models gcn --hidden 8 --json --out "+dir+"/first")
+	trained := runLine(t, "train "+flags+" --models gcn --hidden 8 --json --out "+dir+"/first")
 	first := readNamed(t, dir+"/first")
 	file := weightsOf(t, first.Models[0])
 	flags = strings.TrimSuffix(flags, " --costs=false")
-	imported := run(t, "import "+flags+" --model gcn --json --weights "+file+" --out "+dir+"/imported")
+	imported := runLine(t, "import "+flags+" --model gcn --json --weights "+file+" --out "+dir+"/imported")
 	got := readNamed(t, dir+"/imported")
 	if got.Schema.Hash() != first.Schema.Hash() || got.Manifest.Data.Fingerprint != first.Manifest.Data.Fingerprint {
 		t.Errorf("schema %s of %s, want %s of %s", got.Schema.Hash(), got.Manifest.Data.Fingerprint, first.Schema.Hash(),
@@ -132,7 +132,7 @@ func TestImportByName(t *testing.T) {
 func TestRefreshFromATable(t *testing.T) {
 	t.Parallel()
 	dir, flags := namedTables(t)
-	run(t, "train "+flags+" --nodes 9 --costs=false --out "+dir+"/first")
+	runLine(t, "train "+flags+" --nodes 9 --costs=false --out "+dir+"/first")
 	arrival := `{"id":"new","features":{"named":{"kind":"k1"`
 	for k := range 12 {
 		arrival += fmt.Sprintf(`,"f%d":0.5`, 11-k)

@@ -18,11 +18,11 @@ import (
 func TestNumbersAreRefusedByPrograms(t *testing.T) {
 	dir := shopOf(t, "task: number\nlabel: age\n")
 	model := filepath.Join(dir, "model")
-	if text := run(t, "data check --data "+dir); !strings.Contains(text, "task number: age of ") ||
+	if text := runLine(t, "data check --data "+dir); !strings.Contains(text, "task number: age of ") ||
 		!strings.Contains(text, "consumers read ") {
 		t.Errorf("data check says %s", text)
 	}
-	text := run(t, "train --costs=false"+fewDecays+" --data "+dir+" --out "+model)
+	text := runLine(t, "train --costs=false"+fewDecays+" --data "+dir+" --out "+model)
 	if !strings.Contains(text, "node R² %") || !strings.Contains(text, "in interval %") ||
 		strings.Contains(text, "as Whole %") {
 		t.Errorf("train says %s", text)
@@ -48,12 +48,12 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 // The same commands refuse links by name. data check prints the number of candidates, and train what it has measured.
 func TestLinksThroughThePrograms(t *testing.T) {
 	dir := shopOf(t, "task: links\ncandidates: country=NL\n")
-	if text := run(t, "data check --data "+dir); !strings.Contains(text, "task links: ") ||
+	if text := runLine(t, "data check --data "+dir); !strings.Contains(text, "task links: ") ||
 		!strings.Contains(text, " candidates among ") || !strings.Contains(text, "consumers read ") {
 		t.Errorf("data check says %s", text)
 	}
 	held := filepath.Join(dir, "held.csv")
-	text := run(t, "train --costs=false --held-out "+held+strongDecay+" --data "+dir+" --out "+filepath.Join(dir, "model"))
+	text := runLine(t, "train --costs=false --held-out "+held+strongDecay+" --data "+dir+" --out "+filepath.Join(dir, "model"))
 	file, err := os.ReadFile(held)
 	expect.OK(t, err)
 	count := strings.Count(string(file), "\ntest,")
@@ -64,7 +64,7 @@ func TestLinksThroughThePrograms(t *testing.T) {
 	if !strings.Contains(text, "a tenth of the edges of test nodes") || !strings.Contains(text, "by popularity MRR ") {
 		t.Errorf("train says %s", text)
 	}
-	if text := run(t, "eval --costs=false"+strongDecay+" --seeds 0,1 --data "+dir); !strings.Contains(text, "hits@50 %") ||
+	if text := runLine(t, "eval --costs=false"+strongDecay+" --seeds 0,1 --data "+dir); !strings.Contains(text, "hits@50 %") ||
 		!strings.Contains(text, "Adamic-Adar MRR %") {
 		t.Errorf("eval says %s", text)
 	}

@@ -25,11 +25,11 @@ func TestOutThatIsInTheWay(t *testing.T) {
 			t.Errorf("%s: it has trained:\n%s", line, got)
 		}
 	}
-	run(t, train)
+	runLine(t, train)
 	first := readArtifact(t, out).Manifest.Version
 	refuse("--out "+out+" is not empty: it holds an artifact; nothing was trained: choose another --out, or replace it "+
 		"(--force)", train)
-	run(t, train+" --seed 2 --force")
+	runLine(t, train+" --seed 2 --force")
 	second := readArtifact(t, out).Manifest
 	if second.Version == first || second.Seed != 2 {
 		t.Errorf("version %s of seed %d, want another than %s", second.Version, second.Seed, first)

@@ -11,15 +11,15 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/event"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/preflight"
+	"rivulet/run"
 	"rivulet/trainer"
 )
 
 // usual are the consumers' limits where nothing else is set.
-var usual = app.Limits(config.Default[config.Consumer]().Limits)
+var usual = run.Limits(config.Default[config.Consumer]().Limits)
 
 // dataFlags registers the flags of a data set whose nodes consumers are to predict.
 func dataFlags(flags *pflag.FlagSet) *dataflag.Data {

@@ -19,11 +19,11 @@ import (
 	"rivulet/artifact/signature"
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/observe"
 	"rivulet/internal/refresh"
+	"rivulet/run"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 )
@@ -145,7 +145,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		store, end, err := app.Features(cfg.Features, cfg.Redis, cfg.Limits)
+		store, end, err := run.Features(cfg.Features, cfg.Redis, cfg.Limits)
 		if err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if err != nil {
 		return nil, err
 	}
-	forms, known, err := app.Forms(cfg.Input, cfg.Registry)
+	forms, known, err := run.Forms(cfg.Input, cfg.Registry)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 		by = f.engine
 	}
 	check := func(ctx context.Context, outcome *trainer.Outcome) error {
-		warnings, err := answered(ctx, outcome, app.Limits(cfg.Limits))
+		warnings, err := answered(ctx, outcome, run.Limits(cfg.Limits))
 		for _, warning := range warnings {
 			log.Warn("consumers will refuse arrivals", "reason", warning)
 		}
@@ -302,8 +302,8 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	}
 	return &refresh.Refresher{Sign: key, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
 		Current: f.current,
-		ToRedis: f.publish, Keep: f.keep, Services: app.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
-		Forms: forms, Registry: known, Limits: app.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,
+		ToRedis: f.publish, Keep: f.keep, Services: run.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
+		Forms: forms, Registry: known, Limits: run.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,
 		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, UpdateFeatures: f.update,
 		MaxDrop: f.maxDrop, Options: f.options,
 		Progress: progress, Log: log, Now: time.Now}, nil

@@ -20,12 +20,12 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
-	"rivulet/internal/app"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/devstack"
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
@@ -271,7 +271,7 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{w.kafkaAddr}
-	client, err := app.ConnectKafka(brokers)
+	client, err := run.ConnectKafka(brokers)
 	expect.OK(t, err)
 	defer client.Close()
 	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}},

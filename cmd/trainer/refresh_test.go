@@ -24,10 +24,10 @@ import (
 	"rivulet/event"
 	eventjson "rivulet/event/json"
 	"rivulet/event/protobuf"
-	"rivulet/internal/app"
 	"rivulet/internal/devstack"
 	"rivulet/internal/refresh"
 	"rivulet/internal/replay"
+	"rivulet/run"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
@@ -304,7 +304,7 @@ func sink(t *testing.T, broker, name string) *replay.Topic {
 	t.Helper()
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{broker}
-	client, err := app.ConnectKafka(brokers)
+	client, err := run.ConnectKafka(brokers)
 	expect.OK(t, err)
 	t.Cleanup(client.Close)
 	topic, err := replay.NewTopic(client, name, "gzip", nil)

@@ -85,7 +85,7 @@ func TestTrainSaysWhatItLearnsFrom(t *testing.T) {
 // A model that is right on fewer validation nodes than the most frequent class is refused; --force takes it.
 func TestImportRefusesAnUntrainedModel(t *testing.T) {
 	dir := t.TempDir()
-	run(t, "train --costs=false --own never --models sgc --preprocess none --out "+dir+"/trained"+fewDecays+importData)
+	runLine(t, "train --costs=false --own never --models sgc --preprocess none --out "+dir+"/trained"+fewDecays+importData)
 	of, err := artifact.Read(dir + "/trained")
 	expect.OK(t, err)
 	for _, p := range of.Models[0].Params {

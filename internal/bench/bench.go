@@ -109,7 +109,7 @@ func (o *Options) architectures() ([]*architecture.Architecture, error) {
 
 // Run measures the sections that are asked for.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	b, err := newRun(o)
+	b, err := newSuite(o)
 	if err != nil {
 		return nil, err
 	}
@@ -128,21 +128,21 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return b.report, nil
 }
 
-// run is a run under way.
-type run struct {
+// suite measures the sections of one report.
+type suite struct {
 	Options
 	report *Report
 	shapes []Shape
 	models []*architecture.Architecture
 }
 
-func newRun(o Options) (*run, error) {
+func newSuite(o Options) (*suite, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	shapes, _ := o.shapes() // they were checked
 	models, _ := o.architectures()
-	return &run{o, &Report{Machine: ThisMachine(), Seconds: o.Time.Seconds()}, shapes, models}, nil
+	return &suite{o, &Report{Machine: ThisMachine(), Seconds: o.Time.Seconds()}, shapes, models}, nil
 }
 
 // batchSizes are the batch sizes of section core.

@@ -24,12 +24,12 @@ func small(words int) Shape {
 }
 
 // smallRun is a run on a shape, and its report.
-func smallRun(t *testing.T, shape Shape, models ...string) *run {
+func smallRun(t *testing.T, shape Shape, models ...string) *suite {
 	t.Helper()
 	o := Options{Models: models, Time: time.Millisecond, Progress: &cli.Lines{W: &bytes.Buffer{}}}
 	architectures, err := o.architectures()
 	expect.OK(t, err)
-	return &run{Options: o, report: &Report{}, shapes: []Shape{shape}, models: architectures}
+	return &suite{Options: o, report: &Report{}, shapes: []Shape{shape}, models: architectures}
 }
 
 func names(r *Report) (out []string) {

@@ -12,7 +12,7 @@ import (
 
 // core measures node batches from the rows of M of their neighbours, in memory, to probabilities: frozen, and
 // the smallest and the largest of them joint, in turn.
-func (b *run) core(ctx context.Context) error {
+func (b *suite) core(ctx context.Context) error {
 	for k := range b.shapes {
 		shape := &b.shapes[k]
 		bundle, err := shape.Bundle(b.models)

@@ -12,9 +12,9 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/internal/app"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run"
 )
 
 // answers are the consumer's predictions of a form's arrivals, which its rivals on a stream publish without making
@@ -54,7 +54,7 @@ func learnAnswers(ctx context.Context, s *streams, in string, f *formRecords) (*
 	l := &learner{codec: f.codec, records: make([]kafka.Record, f.len())}
 	learning := way{"learning", func(ctx context.Context, s *streams, j *journey, m *meter) error {
 		l.meter = m
-		return app.RunConsumer(ctx, s.settings(j), slog.New(slog.DiscardHandler), l)
+		return run.Consumer(ctx, s.settings(j), slog.New(slog.DiscardHandler), l)
 	}}
 	if err := errors.Join(s.travel(ctx, learning, &journey{form: f, in: in}, newMeter(f.len()), nil), l.failed); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (m *meter) published(keys [][]byte, at time.Time) {
 }
 
 // streamRivals has the consumer, the passthrough and the plain loop drain the same topics in turn.
-func (b *run) streamRivals(ctx context.Context) error {
+func (b *suite) streamRivals(ctx context.Context) error {
 	return b.inEachForm(ctx, func(s *streams, name, in string, f *formRecords) error {
 		a, err := learnAnswers(ctx, s, in, f)
 		if err != nil {
@@ -130,7 +130,7 @@ type fetchResult struct {
 // it, in batches of the same size and linger, and commits. Its time is Kafka's part of a stream.
 func (a *answers) passthrough(ctx context.Context, s *streams, j *journey, m *meter) error {
 	cfg := s.settings(j)
-	client, err := app.ConnectKafka(cfg.Kafka.Brokers, j.in, j.out)
+	client, err := run.ConnectKafka(cfg.Kafka.Brokers, j.in, j.out)
 	if err != nil {
 		return err
 	}

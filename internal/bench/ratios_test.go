@@ -63,7 +63,7 @@ func TestRatiosToRivals(t *testing.T) {
 	o.Progress, o.Services = cli.Stderr(), func(ctx context.Context) (*Services, error) {
 		return Embedded(ctx, filepath.Join(dir, "rivulet"))
 	}
-	b, err := newRun(o)
+	b, err := newSuite(o)
 	expect.OK(t, err)
 	for _, measure := range []func(context.Context) error{b.kernels, b.rivals, b.streamRivals} {
 		expect.OK(t, measure(t.Context()))
@@ -134,7 +134,7 @@ func TestJudge(t *testing.T) {
 // of it as JSON lines. RIVULET_TEST_SAVE names a directory for them, RIVULET_TEST_SHAPES the shape (tools/peer).
 func TestInputsForPeers(t *testing.T) {
 	dir := cmp.Or(os.Getenv("RIVULET_TEST_SAVE"), t.TempDir())
-	b, err := newRun(Options{Shapes: words("RIVULET_TEST_SHAPES", "pubmed"), Models: words("RIVULET_TEST_MODELS", "sgc,gcn"),
+	b, err := newSuite(Options{Shapes: words("RIVULET_TEST_SHAPES", "pubmed"), Models: words("RIVULET_TEST_MODELS", "sgc,gcn"),
 		Time: 1})
 	expect.OK(t, err)
 	shape := b.shapes[0]

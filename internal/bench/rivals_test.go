@@ -30,7 +30,7 @@ const (
 
 // rivals measures S and its rivals in turn, with batches of one arrival and of a thousand. Whole and neighbourhood have
 // their first weights multiplied beforehand.
-func (b *run) rivals(ctx context.Context) error {
+func (b *suite) rivals(ctx context.Context) error {
 	for k := range b.shapes {
 		shape := &b.shapes[k]
 		b.Progress.Live("rivals " + shape.Name + ": drawing the original graph")
@@ -62,7 +62,7 @@ func (b *run) rivals(ctx context.Context) error {
 }
 
 // beside measures sides in turn; the others are compared with the first.
-func (b *run) beside(name string, size int, sides []side) {
+func (b *suite) beside(name string, size int, sides []side) {
 	t := inTurn(b.Time, sides)
 	for s := range sides {
 		figures := perBatch(&t[s], size)
@@ -188,7 +188,7 @@ func (d drawnInputs) Matrix() *graph.Dense {
 
 // kernels measures the dense products by themselves: x·W of 1000 arrivals in the first matrix of each shape's
 // sgc and gcn, by the row-stable kernel that serves, by the fast one that trains, and by a plain loop in Go.
-func (b *run) kernels(ctx context.Context) error {
+func (b *suite) kernels(ctx context.Context) error {
 	const n = 1000
 	for k := range b.shapes {
 		shape := &b.shapes[k]

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/mapping"
+	"rivulet/run"
 )
 
 // Services are a Kafka and a Redis. Topics, groups and keys that a run makes there are removed at its end.
@@ -73,7 +73,7 @@ func (s *Services) Close() error {
 func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer) error) error {
 	server := s.Redis
 	server.Prefix = fmt.Sprintf("%s-bench-%d", s.Redis.Prefix, time.Now().UnixNano())
-	client, err := app.ConnectRedis(server)
+	client, err := run.ConnectRedis(server)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/infer/architecture"
-	"rivulet/internal/app"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run"
 	"rivulet/serving"
 )
 
@@ -63,7 +63,7 @@ type journey struct {
 
 // stream measures the consumer on the same arrivals in each form: draining a topic, and at shares of the most that it
 // takes while they are sent.
-func (b *run) stream(ctx context.Context) error {
+func (b *suite) stream(ctx context.Context) error {
 	ways := []way{consuming}
 	if b.Delivery == config.ExactlyOnce {
 		ways = append(ways, exactly)
@@ -81,7 +81,7 @@ func (b *run) stream(ctx context.Context) error {
 }
 
 // inEachForm gives work a topic of arrivals in JSON and one in Protobuf, and begins with a published artifact.
-func (b *run) inEachForm(ctx context.Context, work func(s *streams, name, in string, f *formRecords) error) error {
+func (b *suite) inEachForm(ctx context.Context, work func(s *streams, name, in string, f *formRecords) error) error {
 	shape, err := b.streamShape()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (b *run) inEachForm(ctx context.Context, work func(s *streams, name, in str
 		return err
 	}
 	return b.onServices(ctx, func(s *streams) error {
-		err := app.WithPublisher(s.redis,
+		err := run.WithPublisher(s.redis,
 			func(p *serving.Publisher) error { return p.Publish(ctx, bundle, serving.PublishOptions{}) })
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (b *run) inEachForm(ctx context.Context, work func(s *streams, name, in str
 }
 
 // streamShape is the one shape of the section: the first that is asked for, or flickr.
-func (b *run) streamShape() (*Shape, error) {
+func (b *suite) streamShape() (*Shape, error) {
 	name := "flickr"
 	if len(b.Shapes) > 0 {
 		name = b.Shapes[0]
@@ -129,7 +129,7 @@ func (b *run) streamShape() (*Shape, error) {
 }
 
 // onServices opens the services for work, and closes them.
-func (b *run) onServices(ctx context.Context, work func(*streams) error) (err error) {
+func (b *suite) onServices(ctx context.Context, work func(*streams) error) (err error) {
 	services, err := b.Services(ctx)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (b *run) onServices(ctx context.Context, work func(*streams) error) (err er
 	defer func() { err = errors.Join(err, services.Close()) }()
 	return services.withKeys(ctx, func(server config.RedisServer) (err error) {
 		s := &streams{services: services, redis: server}
-		if s.client, err = app.ConnectKafka(services.Kafka); err != nil {
+		if s.client, err = run.ConnectKafka(services.Kafka); err != nil {
 			return err
 		}
 		defer s.client.Close()
@@ -165,7 +165,7 @@ func (s *streams) filled(ctx context.Context, f *formRecords) (topic string, err
 type drains struct{ rates, bytes, cpu []float64 }
 
 // drained lets each way drain the same topic, in turn, and returns the measures by the names of the ways.
-func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formRecords,
+func (b *suite) drained(ctx context.Context, s *streams, name, in string, f *formRecords,
 	ways []way) (map[string]*drains, error) {
 	b.Progress.Live("stream " + name + "drained")
 	all := map[string]*drains{}
@@ -193,14 +193,14 @@ func (b *run) drained(ctx context.Context, s *streams, name, in string, f *formR
 }
 
 // compared reports how much of another way's rate one way has, and the same by CPU time.
-func (b *run) compared(name string, spent map[string]*drains, one, other way) {
+func (b *suite) compared(name string, spent map[string]*drains, one, other way) {
 	a, c := spent[one.name], spent[other.name]
 	b.report.add(Stream, name+one.name+"-of-"+other.name, drainRounds, map[string]float64{
 		"share": median(quotients(a.rates, c.rates)), "CPU share": median(quotients(c.cpu, a.cpu))})
 }
 
 // loaded measures the consumer's highest rate while this process sends arrivals, and latencies at shares of that rate.
-func (b *run) loaded(ctx context.Context, s *streams, name string, f *formRecords, ways []way) error {
+func (b *suite) loaded(ctx context.Context, s *streams, name string, f *formRecords, ways []way) error {
 	b.Progress.Live("stream " + name + "sent")
 	most := newMeter(f.len())
 	if err := s.sent(ctx, consuming, f, most, 0); err != nil {
@@ -361,5 +361,5 @@ func ended(ctx context.Context, err error) error {
 func (s *streams) consume(ctx context.Context, j *journey, m *meter, delivery string) error {
 	cfg := s.settings(j)
 	cfg.Delivery = delivery
-	return app.RunConsumer(ctx, cfg, slog.New(slog.DiscardHandler), m)
+	return run.Consumer(ctx, cfg, slog.New(slog.DiscardHandler), m)
 }

@@ -80,7 +80,7 @@ func TestStreamsOnGivenServices(t *testing.T) {
 // The passthrough and the plain loop publish what the consumer published.
 func TestRivalsOnAStream(t *testing.T) {
 	services, _, _ := servicesOf(t)
-	b, err := newRun(Options{Shapes: []string{"pubmed"}, Time: 5 * time.Millisecond,
+	b, err := newSuite(Options{Shapes: []string{"pubmed"}, Time: 5 * time.Millisecond,
 		Services: func(context.Context) (*Services, error) { return services, nil },
 		Progress: &cli.Lines{W: &bytes.Buffer{}}})
 	expect.OK(t, err)

@@ -18,10 +18,10 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/infer/propagation"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
+	"rivulet/run"
 	"rivulet/serving"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -172,7 +172,7 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 	s.consumer.Output.Logits = true
 	expect.OK(t, s.stream(t.Context(), replay.TestNodes(d), newTally(d, time.Now), o))
 	topics := s.consumer.Kafka.Topics
-	r, end, err := app.Services{Brokers: s.consumer.Kafka.Brokers, Log: o.Log}.Reader(topics.Predictions, "")
+	r, end, err := run.Services{Brokers: s.consumer.Kafka.Brokers, Log: o.Log}.Reader(topics.Predictions, "")
 	expect.OK(t, err)
 	defer end()
 	out := map[string]string{}
@@ -194,10 +194,10 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 		replay.Options{Chunk: 100}); err != nil {
 		t.Fatal(err)
 	}
-	versions, err := app.Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
+	versions, err := run.Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
-	predicted, rejected, err := app.PredictLines(t.Context(), versions, &arrivals, &predictions,
-		app.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
+	predicted, rejected, err := run.PredictLines(t.Context(), versions, &arrivals, &predictions,
+		run.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
 	if err != nil || rejected != 0 || predicted != len(d.Test) {
 		t.Fatalf("%d predicted, %d rejected, %v", predicted, rejected, err)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
+	"rivulet/run"
 )
 
 const (
@@ -32,7 +32,7 @@ func (s *stack) stream(ctx context.Context, arrivals replay.Stream, t *tally, o 
 	var parts sync.WaitGroup
 	var consumed, followed, sent error
 	parts.Go(func() {
-		consumed = app.RunConsumer(running, s.consumer, o.Log, t)
+		consumed = run.Consumer(running, s.consumer, o.Log, t)
 		stop(consumed)
 	})
 	parts.Go(func() {
@@ -91,7 +91,7 @@ func (s *stack) follow(ctx context.Context, t *tally, log *slog.Logger) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cfg := s.consumer.Kafka
-	r, end, err := app.Services{Brokers: cfg.Brokers, Log: log}.Reader(cfg.Topics.Predictions, "")
+	r, end, err := run.Services{Brokers: cfg.Brokers, Log: log}.Reader(cfg.Topics.Predictions, "")
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *stack) follow(ctx context.Context, t *tally, log *slog.Logger) error {
 
 // send replays arrivals to their topic; t, if not nil, counts them.
 func (s *stack) send(ctx context.Context, arrivals replay.Stream, t *tally, o Options) error {
-	client, err := app.ConnectKafka(s.consumer.Kafka.Brokers, s.consumer.Kafka.Topics.Arrivals)
+	client, err := run.ConnectKafka(s.consumer.Kafka.Brokers, s.consumer.Kafka.Topics.Arrivals)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/internal/app"
 	"rivulet/internal/replay"
+	"rivulet/run"
 )
 
 // pageRate is the default rate of arrivals, a second, that are sent while somebody looks at the page.
@@ -41,7 +41,7 @@ func Page(ctx context.Context, d *dataset.Dataset, o Options, opened func(url, k
 	defer page.Wait()
 	defer cancel(nil)
 	page.Go(func() {
-		if err := app.RunPage(ctx, pageSettings(s.consumer), o.Log, func(url string) { ready <- url }); err != nil {
+		if err := run.Page(ctx, pageSettings(s.consumer), o.Log, func(url string) { ready <- url }); err != nil {
 			cancel(err)
 		}
 	})
@@ -80,7 +80,7 @@ func (s *stack) goOn(ctx context.Context, arrivals replay.Stream, o Options) err
 	defer stop(nil)
 	consumed := make(chan error, 1)
 	go func() {
-		err := app.RunConsumer(running, s.consumer, o.Log, nil)
+		err := run.Consumer(running, s.consumer, o.Log, nil)
 		stop(err)
 		consumed <- err
 	}()

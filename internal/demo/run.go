@@ -11,11 +11,11 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/infer/propagation"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
+	"rivulet/run"
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -111,7 +111,7 @@ func start(ctx context.Context, b *artifact.Bundle, o Options) (*stack, error) {
 	publishing := serving.PublishOptions{Progress: func(done, total int) {
 		o.Progress.Step("publishing rows of M", done, total)
 	}}
-	if err := app.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+	if err := run.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
 		return p.Publish(ctx, b, publishing)
 	}); err != nil {
 		s.close()

@@ -7,11 +7,11 @@
 //	kafka/{retry,wire} <- kafka                           the only importers of kafka-go, below all others
 //	event, infer, graph, kafka <- consumer                the path of a record, with interfaces that it declares itself
 //	event, kafka <- producer                              never consumer
-//	config <- internal/app                                settings become running parts
+//	config <- run                                         settings become running parts
 //	internal/refresh, internal/replay                     run by commands; they see no settings
 //
-// Wiring is for cmd and internal/demo, a command's body, alone: only they import config, internal/app,
-// internal/devstack, internal/cli, internal/refresh and internal/replay; internal/app imports config, too.
+// Wiring is for cmd and internal/demo, a command's body, alone: only they import config, run,
+// internal/devstack, internal/cli, internal/refresh and internal/replay; run imports config, too.
 //
 // test/reference, the slow oracle, test/harness, test/chaos and the other helpers of tests are for tests
 // only.

@@ -155,7 +155,7 @@ var only = []struct {
 	{"internal/explanation", []string{"consumer", "infer", "infer/attach", "infer/explain"}},
 	{"internal/quantile", nil},
 	{"internal/traces", []string{"consumer", "event"}},
-	{".", []string{"config", "internal/app", "internal/build", "internal/traces"}},
+	{".", []string{"config", "run", "internal/build", "internal/traces"}},
 	{"internal/httpd", nil},
 	{"internal/devstack", nil},
 	{"internal/durable", nil},
@@ -169,23 +169,23 @@ var users = []struct {
 	packages string
 	by       []string
 }{
-	{"config", []string{".", "cmd/…", "internal/app", "internal/demo", "internal/bench"}},
-	{"internal/app", []string{".", "cmd/…", "internal/demo", "internal/bench"}},
+	{"config", []string{".", "cmd/…", "run", "internal/demo", "internal/bench"}},
+	{"run", []string{".", "cmd/…", "internal/demo", "internal/bench"}},
 	{".", []string{"cmd/consumer"}},     // it is for programs of others
 	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
 	{"kafka/fetch", []string{"kafka"}},
 	{"kafka/group", []string{"kafka"}},
 	{"kafka/marks", []string{"kafka"}},
 	{"kafka/txn", []string{"kafka"}},
-	{"internal/registry", []string{"internal/app"}}, // a registry's client is the wiring's; the path sees an interface
-	{"internal/featurestore", []string{"internal/app", "cmd/rivulet"}},
-	{"internal/msk", []string{"internal/app"}},
+	{"internal/registry", []string{"run"}}, // a registry's client is the wiring's; the path sees an interface
+	{"internal/featurestore", []string{"run", "cmd/rivulet"}},
+	{"internal/msk", []string{"run"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…"}},
 	{"internal/replay", []string{"cmd/…", "internal/demo", "internal/bench", "internal/preflight"}},
 	{"internal/preflight", []string{"cmd/trainer"}},
-	{"internal/page", []string{"internal/app"}},
+	{"internal/page", []string{"run"}},
 	{"internal/bench", []string{"cmd/rivulet"}},
 	// it brings a large library
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}},
@@ -383,10 +383,10 @@ func TestCheckFinds(t *testing.T) {
 		"serving":               of("artifact", "config"),
 		"artifact":              of("graph", "artifact/artifacttest"),
 		"trainer/fit":           of("trainer/features", "serving"),
-		"internal/app":          of("config", "consumer", "dataset"),
-		"cmd/consumer":          of("config", "internal/app"),
+		"run":                   of("config", "consumer", "dataset"),
+		"cmd/consumer":          of("config", "run"),
 		"cmd/rivulet":           of("internal/demo"),
-		"internal/demo":         of("internal/devstack", "internal/app"),
+		"internal/demo":         of("internal/devstack", "run"),
 		"internal/replay":       of("internal/devstack"),
 		"internal/refresh":      of("config", "kafka", "serving"),
 		"internal/observe":      of("test/harness"),
@@ -395,7 +395,7 @@ func TestCheckFinds(t *testing.T) {
 	})
 	want := []string{
 		"artifact imports artifact/artifacttest",
-		"cmd/consumer reaches dataset (cmd/consumer -> internal/app -> dataset)",
+		"cmd/consumer reaches dataset (cmd/consumer -> run -> dataset)",
 		"graph imports event",
 		"infer imports test/reference",
 		"internal/observe imports test/harness",

@@ -11,8 +11,8 @@ import (
 	"rivulet/artifact/remote"
 	"rivulet/artifact/signature"
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/cli"
+	"rivulet/run"
 	"rivulet/serving"
 )
 
@@ -83,7 +83,7 @@ func publishCommand() *cobra.Command {
 		default:
 			o.Expect = &expect
 		}
-		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+		return run.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
 			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
 				return withOtherData(err)
 			}

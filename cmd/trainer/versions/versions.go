@@ -13,8 +13,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/config"
-	"rivulet/internal/app"
 	"rivulet/internal/spelling"
+	"rivulet/run"
 	"rivulet/serving"
 )
 
@@ -27,7 +27,7 @@ func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []strin
 		if err != nil {
 			return err
 		}
-		return app.WithPublisher(cfg.Redis, func(p *serving.Publisher) error { return work(cmd, args, p) })
+		return run.WithPublisher(cfg.Redis, func(p *serving.Publisher) error { return work(cmd, args, p) })
 	}
 	return cmd
 }

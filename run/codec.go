@@ -1,0 +1,108 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/internal/registry"
+	"rivulet/kafka/retry"
+)
+
+// Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
+// none; it opens no connection yet.
+func Forms(in config.Input, r config.Registry) (forms form.Reader, known consumer.Registry, err error) {
+	forms.Confluent, forms.Forget = in.Format == config.Confluent, in.Forget == config.On
+	if !forms.Confluent {
+		if forms.Default, err = codec("input.format", in.Format); err != nil {
+			return forms, nil, err
+		}
+	}
+	lines, err := LineForms(in.Reading)
+	if err != nil {
+		return forms, nil, err
+	}
+	forms.Mapping = lines.Mapping
+	schemas, err := openRegistry(r)
+	if err != nil || schemas == nil {
+		return forms, nil, err
+	}
+	forms.Schemas = schemas
+	return forms, schemas, nil
+}
+
+// LineForms are the forms that arrivals as JSON lines have by these settings.
+func LineForms(in config.Reading) (forms form.Reader, err error) {
+	if forms.Mapping, err = form.NewMapping(form.MappingOptions(in.Mapping)); err != nil {
+		err = fmt.Errorf("input.mapping.%w", err)
+	}
+	return forms, err
+}
+
+// openRegistry returns the registry that settings name, nil where they name none.
+func openRegistry(r config.Registry) (*registry.Registry, error) {
+	if len(r.URLs) == 0 {
+		return nil, nil
+	}
+	o := registry.Options{URLs: r.URLs, Timeout: r.Timeout}
+	if r.Secure() {
+		var err error
+		o.TLS, err = tlsFiles{"registry.tls", r.TLS.CAFile, r.TLS.CertFile, r.TLS.KeyFile, r.TLS.ServerName}.client()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.Username != "" {
+		who := account{"registry.password_file", r.Username, r.Password, r.PasswordFile}
+		if _, _, err := who.Credentials(); err != nil {
+			return nil, err
+		}
+		o.Login = who
+	}
+	return registry.New(o)
+}
+
+// outputCodec is the form of predictions. framed is the same form if it needs the registry, else nil: nothing may be
+// published before the registry has given the schema's id.
+func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output, err error) {
+	if cfg.Output.Registry == config.RegistryNone {
+		out, err = codec("output.format", cfg.Output.Format)
+		return out, nil, err
+	}
+	schemas, err := openRegistry(cfg.Registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	framed, err = schemas.Output(cfg.Output.Format, cfg.Kafka.Topics.Predictions,
+		cfg.Output.Registry == config.RegistryRegister)
+	return framed, framed, err
+}
+
+// resolveOutput waits until the registry has given the id of the predictions' schema.
+func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Patience) error {
+	if framed == nil {
+		return nil
+	}
+	for tries := consumer.RegistryOutage(wait, framed).Attempts(); ; {
+		err := framed.Resolve(ctx)
+		if err == nil {
+			tries.Over()
+			return nil
+		}
+		if err := tries.Failed(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// codec is the wire form that a setting names.
+func codec(setting, format string) (event.Codec, error) {
+	c, ok := form.Lookup(format)
+	if !ok {
+		return nil, fmt.Errorf("%s is %q, which names no form of records", setting, format)
+	}
+	return c, nil
+}

@@ -1,0 +1,97 @@
+package run
+
+import (
+	"cmp"
+	"context"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/internal/check"
+	"rivulet/internal/featurestore"
+	"rivulet/mapping"
+)
+
+// Features opens the store of features by id that settings name, beside the Redis of versions; nil if arrivals bring
+// their features. end closes it.
+func Features(f config.Features, beside config.RedisServer, limits config.Limits) (store consumer.FeatureStore,
+	end func(), err error) {
+	if f.From != config.FromRedis {
+		return nil, func() {}, nil
+	}
+	s, end, err := openFeatures(f.FeatureServer, beside, limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	return advisedFeatures{s, urlSetting(f.FeatureServer)}, end, nil
+}
+
+// WithFeatures gives work a store of features to write to, with a connection of its own.
+func WithFeatures(f config.FeatureServer, beside config.RedisServer, work func(*featurestore.Store) error) error {
+	s, end, err := openFeatures(f, beside, config.Limits{})
+	if err != nil {
+		return err
+	}
+	defer end()
+	err = work(s)
+	return withAdvice(err, featuresAdvice(err, urlSetting(f), fillACL))
+}
+
+func openFeatures(f config.FeatureServer, beside config.RedisServer, limits config.Limits) (*featurestore.Store, func(),
+	error) {
+	return onRedis(f.Server(beside), func(client mapping.Client) (*featurestore.Store, error) {
+		return featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: form.FeatureForm(f.Format),
+			MaxBytes: int(limits.RecordBytes), Timeout: f.Timeout})
+	})
+}
+
+// urlSetting names the setting that says where features are.
+func urlSetting(f config.FeatureServer) string {
+	if f.URL == "" {
+		return "redis.url"
+	}
+	return "features.url"
+}
+
+// checkFeatures asks the store for the features of an id that nobody has.
+func checkFeatures(ctx context.Context, f config.Features, beside config.RedisServer) check.Result {
+	what := "features in redis " + f.Server(beside).URL.String()
+	store, end, err := Features(f, beside, config.Limits{})
+	if err == nil {
+		defer end()
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		err = store.Read(ctx, []string{"1"}, []*event.Features{{}}, make([]*event.FieldError, 1))
+	}
+	if err != nil {
+		url := urlSetting(f.FeatureServer)
+		return check.Result{State: check.Failed, What: what, Found: err.Error(),
+			Do: cmp.Or(featuresAdvice(err, url, featuresACL),
+				"look at "+url+" and redis.tls, and whether this Redis runs")}
+	}
+	return check.Result{State: check.OK, What: what, Found: "it answers"}
+}
+
+func featuresAdvice(err error, url, line string) string {
+	return redisServer{url, "under features.prefix, ~PREFIX*", line}.advice(err)
+}
+
+// advisedFeatures is a store whose refusals carry advice.
+type advisedFeatures struct {
+	*featurestore.Store
+	url string // the setting of its URL
+}
+
+// Read implements [consumer.FeatureStore].
+func (a advisedFeatures) Read(ctx context.Context, ids []string, into []*event.Features,
+	faults []*event.FieldError) error {
+	err := a.Store.Read(ctx, ids, into, faults)
+	return withAdvice(err, featuresAdvice(err, a.url, featuresACL))
+}
+
+// Remove removes the features of ids, and sets known[i] if ids[i] had some.
+func (a advisedFeatures) Remove(ctx context.Context, ids []string, known []bool) error {
+	err := a.Store.Remove(ctx, ids, known)
+	return withAdvice(err, featuresAdvice(err, a.url, forgetACL))
+}

@@ -1,0 +1,79 @@
+package run
+
+import (
+	"context"
+	"strings"
+
+	"rivulet/config"
+	"rivulet/internal/check"
+	"rivulet/internal/msk"
+	"rivulet/internal/tlsclient"
+	"rivulet/kafka"
+)
+
+// ConnectKafka returns a client that knows of topics, all of the cluster where none are named. It does not reach out
+// yet; the caller closes it. An error names the setting that is wrong.
+func ConnectKafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
+	secure, who, err := security(b)
+	if err != nil {
+		return nil, err
+	}
+	return kafka.Connect(kafka.Options{Brokers: b.Brokers, ClientID: b.ClientID, TLS: secure, Login: who, Topics: topics})
+}
+
+// security reads the TLS and login for connections to brokers, nil for parts that the settings leave out.
+func security(b config.Brokers) (tlsclient.Source, kafka.Login, error) {
+	secure, err := kafkaTLS(b.TLS)
+	if err != nil {
+		return nil, nil, err
+	}
+	if b.SASL.Mechanism == config.SASLNone {
+		return secure, nil, nil
+	}
+	who, err := newLogin(b.SASL)
+	if err != nil {
+		return nil, nil, err
+	}
+	return secure, who, nil
+}
+
+// kafkaTLS reads the certificates, as [tlsFiles.client] does; nil: without TLS.
+func kafkaTLS(s config.KafkaTLS) (tlsclient.Source, error) {
+	if !s.Enabled {
+		return nil, nil // no TLS
+	}
+	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.client()
+}
+
+// adviseKafka adds advice to an error by which the brokers refuse this client.
+func adviseKafka(err error, b config.Brokers) error {
+	secure, _ := kafkaTLS(b.TLS) // it was read before
+	return check.AdviseKafka(err, principal(b, secure))
+}
+
+// login is the SASL login that the settings name.
+type login struct {
+	account
+	mechanism string
+}
+
+// newLogin returns the login that the settings name, after a look at the files that it reads.
+func newLogin(s config.KafkaSASL) (kafka.Login, error) {
+	switch s.Mechanism {
+	case config.SASLOAuth:
+		return newTokens(s.OAuth)
+	case config.SASLAmazon:
+		return msk.NewLogin()
+	}
+	l := login{account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
+	_, _, err := l.account.Credentials()
+	return l, err
+}
+
+// Mechanism is the mechanism's name on the wire.
+func (l login) Mechanism() string { return strings.ToUpper(l.mechanism) }
+
+// Credentials returns the name and the password.
+func (l login) Credentials(context.Context) (username, password string, err error) {
+	return l.account.Credentials()
+}

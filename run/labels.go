@@ -1,0 +1,80 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"rivulet/config"
+	"rivulet/consumer"
+	"rivulet/event"
+	"rivulet/event/form"
+	"rivulet/internal/observe"
+	"rivulet/kafka"
+	"rivulet/kafka/retry"
+)
+
+// labelSink is told of labels.
+type labelSink interface {
+	Label(l *event.Label)
+	RefuseLabel()
+	// RetryLabels is called for each failure of reading labels, which is tried again.
+	RetryLabels()
+}
+
+// followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers
+// refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
+// succeeds are left out. It returns an error only for settings that cannot be used.
+func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known consumer.Registry,
+	log *slog.Logger, to labelSink) error {
+	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
+	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
+		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)
+	if err != nil {
+		return err
+	}
+	defer end()
+	schemas := consumer.NewLearner(forms, known, consumer.RegistryOutage(wait, known).Attempts())
+	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
+		err := r.Follow(ctx, nil, func(rec kafka.Record) {
+			refused.Over()
+			if schemas.Await(ctx, rec) == nil {
+				takeLabel(rec, forms, to)
+			}
+		})
+		if err == nil || refused.Failed(ctx, patiently{err}) != nil {
+			return nil //nolint:nilerr // ctx has ended
+		}
+	}
+}
+
+// takeLabel gives a record to to.
+func takeLabel(rec kafka.Record, forms *form.Reader, to labelSink) {
+	var l event.Label
+	if forms.Label(rec.Headers, rec.Value, &l) != nil {
+		to.RefuseLabel()
+		return
+	}
+	to.Label(&l)
+}
+
+// labelRetries tells a labelSink of attempts that failed.
+type labelRetries struct{ to labelSink }
+
+// Retry counts one.
+func (l labelRetries) Retry(string, error) { l.to.RetryLabels() }
+
+// Lost counts nothing: rivulet_lost_records_total is of arrivals. The log has a line.
+func (labelRetries) Lost(string, int64) {}
+
+// Throttled counts nothing, for the same reason.
+func (labelRetries) Throttled(string, time.Duration) {}
+
+// patiently is an error that is waited for, whatever caused it: [retry.Judge] does not see that.
+type patiently struct{ cause error }
+
+// Error wraps the cause's text.
+func (p patiently) Error() string {
+	return fmt.Sprintf("labels are not counted until this is mended: %v", p.cause)
+}
