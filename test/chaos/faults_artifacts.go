@@ -68,7 +68,7 @@ func twoPublishers(ctx context.Context, r *run, rng *rand.Rand) (int, error) {
 	if err != nil && r.calm {
 		return 0, fmt.Errorf("publishing twice at once: %w", err)
 	}
-	// Another fault may have taken Redis away meanwhile. The versions are known as complete, too.
+	// Another fault may have taken Redis away meanwhile.
 	return 0, errors.Join(w.Publish(ctx, other), w.Publish(ctx, which))
 }
 

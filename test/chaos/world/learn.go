@@ -96,12 +96,6 @@ func (w *World) LearnRefreshed(ctx context.Context, dirs []string) error {
 				return err
 			}
 		}
-		if version == "" {
-			continue
-		}
-		if err := w.noteComplete(ctx, version, false); err != nil { // it may have been learned before it was published
-			return err
-		}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type Versions struct {
 	mu       sync.Mutex
 	said     map[string]map[string]string // version -> id of an arrival -> its answer
 	dirs     map[string]string            // where the artifacts of versions are
-	complete map[string]time.Time         // when each version was whole first
+	complete map[string]time.Time         // by version: a time shortly before it was complete first
 }
 
 func newVersions() Versions {
@@ -60,27 +60,52 @@ func (w *World) PublishOnce(ctx context.Context, which int, kill time.Duration) 
 	if kill != 0 && ctx.Err() == nil {
 		err = nil
 	}
-	return errors.Join(err, w.noteComplete(ctx, a.Version, err == nil && kill == 0))
+	return err
 }
 
-// noteComplete remembers when a version was first complete, from its marker in Redis.
-func (w *World) noteComplete(ctx context.Context, version string, must bool) error {
-	at, err := w.Published(ctx, version)
-	switch {
-	case err != nil && must:
-		return fmt.Errorf("reading the marker of %s: %w", version, err)
-	case err != nil:
-		return nil
+// poll is how often the markers of versions are looked at.
+const poll = 10 * time.Millisecond
+
+// watchMarkers notes when each version was complete first, until the context ends. A marker read later does not tell:
+// a second publisher of the same artifact writes its own time into it, when consumers may serve the version already.
+func (w *World) watchMarkers(ctx context.Context) {
+	before := time.Now() // no version that is not noted was complete at this time
+	for harness.Sleep(ctx, poll) == nil {
+		now := time.Now()
+		if w.noteMarkers(ctx, before) == nil { // else Redis is down
+			before = now
+		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.complete[version].IsZero() || at.Before(w.complete[version]) {
-		w.complete[version] = at
+}
+
+// noteMarkers notes versions that have become complete, at some time after the one given.
+func (w *World) noteMarkers(ctx context.Context, after time.Time) error {
+	const begin, end = "{" + Prefix + "}:", ":complete"
+	versions, err := w.Store.SMembers(ctx, begin+"versions").Result()
+	if err != nil {
+		return err
+	}
+	for _, version := range versions {
+		w.mu.Lock()
+		_, known := w.complete[version]
+		w.mu.Unlock()
+		if known {
+			continue
+		}
+		there, err := w.Store.Exists(ctx, begin+version+end).Result()
+		if err != nil {
+			return err
+		}
+		if there == 1 {
+			w.mu.Lock()
+			w.complete[version] = after
+			w.mu.Unlock()
+		}
 	}
 	return nil
 }
 
-// Complete returns when each version was complete first.
+// Complete returns for each version a time before it was complete first, by a little more than a poll.
 func (w *World) Complete() map[string]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,12 +20,6 @@ func (w *World) RunID(ctx context.Context) string {
 // Prefix is the prefix of the keys in Redis.
 const Prefix = "chaos"
 
-// Published returns when a version was complete, by its marker.
-func (w *World) Published(ctx context.Context, version string) (time.Time, error) {
-	ms, err := w.Store.HGet(ctx, "{"+Prefix+"}:"+version+":complete", "published_ms").Int64()
-	return time.UnixMilli(ms), err
-}
-
 // EraseVersion removes a version as trainer prune does, at once and though consumers use it. The marker goes first: a
 // row that is gone while the marker stands is an unknown id on a single Redis, which cannot tell the two apart.
 func (w *World) EraseVersion(ctx context.Context, version string) error {

@@ -30,6 +30,8 @@ type Services struct {
 	Registry    *record.Registry
 	Stored      *harness.Redis // features by id
 	FeatureWays [Members]*harness.Proxy
+
+	stopWatch func() // ends the look at versions' markers; nil: there is none
 }
 
 // startServices starts Kafka, with a listener behind each proxy, Redis and the rest.
@@ -46,6 +48,13 @@ func (w *World) startServices(ctx context.Context) (err error) {
 	if err := w.startRedis(ctx); err != nil {
 		return err
 	}
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.watchMarkers(watching)
+	}()
+	w.stopWatch = func() { stop(); <-watched }
 	return w.startSources(ctx)
 }
 
@@ -152,6 +161,9 @@ func (w *World) RedisURL(addr string) string {
 
 // Close ends the services.
 func (w *World) Close(ctx context.Context) {
+	if w.stopWatch != nil {
+		w.stopWatch()
+	}
 	if w.Redis != nil {
 		w.Redis.Kill()
 	}
