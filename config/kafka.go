@@ -63,7 +63,7 @@ type Kafka struct {
 	StartOffset       string        `key:"start_offset" default:"earliest" check:"start" usage:"where a group without an offset for the topic begins: earliest, latest, or a time (RFC 3339); later partitions are read whole. A group without members for offsets.retention.minutes (7 days) begins here again"`
 	SessionTimeout    time.Duration `key:"session_timeout" default:"10s" min:"1s" max:"5m" usage:"silence after which the broker gives this member's partitions to others"`
 	HeartbeatInterval time.Duration `key:"heartbeat_interval" default:"500ms" min:"50ms" max:"1m" usage:"how often this member tells the group that it is alive, and hears of rebalances: members stop up to this long in each; at most half of session_timeout"`
-	InstanceID        string        `key:"instance_id" default:"" check:"instance" usage:"name of this process in the group, which no other one has, such as the pod's: a restart within session_timeout keeps its partitions and stops no other member" zero:"none: every start and stop is a rebalance"`
+	InstanceID        string        `key:"instance_id" default:"" check:"instance" usage:"name of this process in the group, which no other one has, such as the pod's: a restart within session_timeout keeps its partitions and stops no other member" zero:"the host's name and the port of http.listen, where that is fixed: only a crash keeps the partitions, and a stop leaves the group"`
 	Fetch             Fetch         `key:"fetch"`
 	Compression       string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 

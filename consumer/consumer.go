@@ -81,7 +81,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			return err
 		}
 		err = c.serve(ctx, generation)
-		if err != nil && retry.Judge(err) != retry.GenerationOver {
+		if err != nil && !c.source.Outlives(err) {
 			return err
 		}
 		if generation.End(ctx, err) != nil {

@@ -48,3 +48,36 @@ func TestNothingOfNewPartitionsIsLost(t *testing.T) {
 		t.Errorf("%d of %d arrivals are predicted", len(ids), sent)
 	}
 }
+
+// Two consumers of one default name both serve: the earlier one goes on without the name, and nothing is lost.
+func TestTwoConsumersOfOneDefaultName(t *testing.T) {
+	for mode, options := range map[string]func(*stack, *recorder) Options{
+		"at least once": (*stack).options, "exactly once": (*stack).exactlyOnce,
+	} {
+		t.Run(mode, func(t *testing.T) {
+			s := newStack(t, 4)
+			var recorders [2]*recorder
+			for i := range recorders {
+				recorders[i] = &recorder{}
+				o := options(s, recorders[i])
+				o.Source.Instance, o.Source.InstanceByDefault = "host-9464", true
+				s.start(o)
+				s.send(100)
+				s.wait("all is committed", func() bool { return s.committed() == int64(s.sent) })
+			}
+			for range 20 {
+				s.send(20)
+			}
+			s.wait("both have two partitions", func() bool {
+				return recorders[0].partitions() == 2 && recorders[1].partitions() == 2
+			})
+			s.send(100)
+			s.wait("all is committed", func() bool { return s.committed() == int64(s.sent) })
+			if mode == "exactly once" {
+				s.checkOnce()
+			} else {
+				s.check()
+			}
+		})
+	}
+}

@@ -117,6 +117,16 @@ func (r *recorder) attempts() (n int) {
 	return n
 }
 
+// partitions returns how many partitions the last generation has assigned.
+func (r *recorder) partitions() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.assigned) == 0 {
+		return 0
+	}
+	return len(r.assigned[len(r.assigned)-1])
+}
+
 func (r *recorder) generations() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

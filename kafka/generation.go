@@ -229,9 +229,10 @@ func (g *Generation) gone(topics map[string]topicView) *TopicPartition {
 
 // End lets the group go on to its next generation, when nothing of this one is under way any more. cause is why it
 // ended, nil for a rebalance; a failure is waited over first, so that a member that fails at once does not join
-// again and again. It returns an error if ctx has ended; the generation is then ended by [Source.Leave].
+// again and again. It returns an error for a cause that no other generation mends, and if ctx has ended; the generation
+// is then ended by [Source.Leave].
 func (g *Generation) End(ctx context.Context, cause error) error {
-	if cause != nil {
+	if cause != nil && !g.source.takenOver(cause) {
 		if err := g.source.joining.Failed(ctx, cause); err != nil {
 			return err
 		}

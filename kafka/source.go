@@ -54,6 +54,9 @@ type SourceOptions struct {
 	// Instance, where not empty, is this member's name in the group, which no other member has. A process that comes
 	// back under it within SessionTimeout gets the partitions it had, and stops no other member.
 	Instance string
+	// InstanceByDefault says that nobody chose Instance. Then the member leaves the group at its end, so that only a crash
+	// keeps its partitions; and where another process takes the name, the member warns and joins again without one.
+	InstanceByDefault bool
 	// SessionTimeout, Heartbeat and RebalanceTimeout are the group's; 0 means 30 s, 3 s and 30 s.
 	SessionTimeout, Heartbeat, RebalanceTimeout time.Duration
 	// WatchInterval is how often topics are looked at for new partitions; 0 means 5 s.
@@ -127,7 +130,7 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 	b := &balancer{view: memberView{Purpose: o.Purpose}}
 	s := &Source{client: c, opts: o, with: p, balancer: b}
 	s.group = group.NewMember(groups{c, b}, group.Options{Group: o.Group, Topics: o.Topics, Instance: o.Instance,
-		Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b, Leads: s.meet})
+		Leaves: o.InstanceByDefault, Session: o.SessionTimeout, Rebalance: o.RebalanceTimeout, Balancer: b, Leads: s.meet})
 	s.joining = p.Outage(retry.StageGroup, "group", o.Group).StartsOver(retry.Anew{
 		GivesUp: "connections, what is known of the cluster, and the member's id in the group",
 		Forget: func(error) error {
@@ -183,6 +186,9 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
+		case s.takenOver(err):
+			s.dropInstance()
+			continue
 		case err == nil:
 			if in.Leaderless {
 				s.survey(ctx, in.ID)
@@ -196,6 +202,26 @@ func (s *Source) Join(ctx context.Context) (*Generation, error) {
 			return nil, err
 		}
 	}
+}
+
+// Outlives reports whether the next generation may go on after a failure that ended this one.
+func (s *Source) Outlives(err error) bool {
+	return retry.Judge(err) == retry.GenerationOver || s.takenOver(err)
+}
+
+// takenOver reports whether an error says that another process has taken this member's default name in the group.
+func (s *Source) takenOver(err error) bool {
+	return s.opts.InstanceByDefault && errors.Is(err, kafkago.FencedInstanceID)
+}
+
+// dropInstance has this member go on without a name. It never takes the name again, so two processes of one name do not
+// put each other out of the group in turn.
+func (s *Source) dropInstance() {
+	s.with.Logger.Warn("another process has this process's default name in the consumer group, and its partitions: this "+
+		"one joins again without a name. Give each process a kafka.instance_id of its own", "group", s.opts.Group,
+		"instance", s.opts.Instance)
+	s.opts.Instance = ""
+	s.group.DropInstance()
 }
 
 // enter looks at the topics, waits where one is missing, and joins the group.
@@ -236,7 +262,7 @@ func (s *Source) begin(in group.Membership) *Generation {
 }
 
 // Leave leaves the group and ends the last generation. No work of that generation may be under way any more. A member
-// with an instance id stays in the group for the rest of its session: it is expected back.
+// with an instance id that somebody chose stays in the group for the rest of its session: it is expected back.
 func (s *Source) Leave() {
 	if s.last != nil {
 		s.last.hush()

@@ -6,8 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"rivulet/config"
 	"rivulet/consumer"
@@ -250,11 +256,42 @@ func sourceOptions(cfg config.Consumer) kafka.SourceOptions {
 		start = kafka.AtTime
 	}
 	topics := cfg.Kafka.Topics
+	instance, byDefault := instanceID(cfg)
 	return kafka.SourceOptions{Group: cfg.Kafka.Group, Topics: []string{topics.Arrivals},
 		Writes: []string{topics.Predictions, topics.DeadLetters}, Purpose: purpose(cfg),
 		Start: start, StartTime: cfg.Kafka.StartTime(),
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait,
-		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval, Instance: cfg.Kafka.InstanceID}
+		SessionTimeout: cfg.Kafka.SessionTimeout, Heartbeat: cfg.Kafka.HeartbeatInterval,
+		Instance: instance, InstanceByDefault: byDefault}
+}
+
+// instanceID returns the name of this process in the consumer group, and whether it is the default: the host's name and
+// the port of http.listen, which no other process of the host has. Without a fixed port there is none.
+func instanceID(cfg config.Consumer) (id string, byDefault bool) {
+	if cfg.Kafka.InstanceID != "" {
+		return cfg.Kafka.InstanceID, false
+	}
+	_, port, err := net.SplitHostPort(cfg.HTTP.Listen)
+	if n, malformed := strconv.Atoi(port); err != nil || malformed != nil || n == 0 {
+		return "", false
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		return "", false
+	}
+	return instanceOf(host, port), true
+}
+
+// instanceOf returns an instance id that Kafka takes: of letters, digits, dots, underscores and hyphens, 249 at most.
+func instanceOf(host, port string) string {
+	const most = 249
+	host = strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-", r)) {
+			return r
+		}
+		return '-'
+	}, host)
+	return host[:min(len(host), most-1-len(port))] + "-" + port
 }
 
 // purpose tells consumers that answer the same arrivals from other programs in their group.

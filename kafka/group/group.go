@@ -7,8 +7,8 @@
 //
 // A member with an instance id is a static one (KIP-345). The coordinator keeps its partitions for it while its process
 // is away, for the session timeout at most: a process that comes back with the same instance id gets the same
-// partitions, and no other member is stopped for that. So a static member does not leave. If two processes have one
-// instance id, the coordinator refuses the earlier one with FENCED_INSTANCE_ID.
+// partitions, and no other member is stopped for that. So a static member leaves only with [Options.Leaves]. If two
+// processes have one instance id, the coordinator refuses the earlier one with FENCED_INSTANCE_ID.
 package group
 
 import (
@@ -44,6 +44,8 @@ type Options struct {
 	Topics []string
 	// Instance makes this a static member; empty means a member with no name of its own.
 	Instance string
+	// Leaves has a static member leave the group at its end, as others do: then only its crash keeps its partitions.
+	Leaves bool
 	// Session is the silence after which the coordinator gives a member's partitions to others. Rebalance is how long it
 	// waits for the members to join.
 	Session, Rebalance time.Duration
@@ -66,6 +68,8 @@ type Member struct {
 	Options
 	brokers Brokers
 	id      string // by which the coordinator knows the member; "": it does not yet
+	// unanswered says that the coordinator may know a static member by a member id that has not reached this process.
+	unanswered bool
 }
 
 // NewMember returns a member that has not joined. It sends nothing.
@@ -73,6 +77,9 @@ func NewMember(b Brokers, o Options) *Member { return &Member{Options: o, broker
 
 // Forget has the next join be one of a new member.
 func (m *Member) Forget() { m.id = "" }
+
+// DropInstance has the next join be one of a new member without an instance id.
+func (m *Member) DropInstance() { m.id, m.Instance, m.unanswered = "", "", false }
 
 // Membership is a member's place in one generation of the group.
 type Membership struct {
@@ -134,10 +141,12 @@ func (m *Member) enter(ctx context.Context, coordinator int32) (*kmsg.JoinGroupR
 	}
 	view := kmsg.ConsumerMemberMetadata{Topics: m.Topics, UserData: data}
 	req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: m.Balancer.ProtocolName(), Metadata: view.AppendTo(nil)}}
+	m.unanswered = m.Instance != "" && m.id == ""
 	answer, err := ask[*kmsg.JoinGroupResponse](ctx, m, m.Rebalance+instant, req, joinVersion, coordinator)
 	if err != nil {
 		return nil, err
 	}
+	m.unanswered = false
 	err = wire.Failure(answer.ErrorCode)
 	switch {
 	case errors.Is(err, kafkago.UnknownMemberId):
@@ -275,10 +284,11 @@ func (m *Member) Beat(ctx context.Context, in Membership, coordinator int32) err
 	return wire.Failure(answer.ErrorCode)
 }
 
-// Leave takes the member out of the group, so that its partitions go to others at once. A static member stays: it is
-// expected back. A failure is not worth a word: the end of the session removes the member, too.
+// Leave takes the member out of the group, so that its partitions go to others at once. A static member stays, as it is
+// expected back, unless Options say that it leaves. A failure is not worth a word: the end of the session removes the
+// member, too.
 func (m *Member) Leave() {
-	if m.id == "" || m.Instance != "" {
+	if m.Instance != "" && !m.Leaves || m.id == "" && !m.unanswered {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
@@ -289,7 +299,7 @@ func (m *Member) Leave() {
 	}
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Group = m.Group
-	req.Members = []kmsg.LeaveGroupRequestMember{{MemberID: m.id}}
+	req.Members = []kmsg.LeaveGroupRequestMember{{MemberID: m.id, InstanceID: m.instance()}}
 	_, _ = ask[*kmsg.LeaveGroupResponse](ctx, m, instant, req, leaveVersion, coordinator)
 }
 
