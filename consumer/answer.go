@@ -34,7 +34,7 @@ func appendNumbers(dst []event.Number, row []float32, outputs []string, radius [
 }
 
 // appendTop appends the k most probable classes to dst, best first; of equal ones the lower index first, as in
-// [infer.ArgMax]. order is memory for the classes.
+// [graph.ArgMax]. order is memory for the classes.
 func appendTop(dst []event.Score, order *[]int32, k int, row []float32, classes []string) []event.Score {
 	if k = min(k, len(row)); k <= 0 {
 		return nil

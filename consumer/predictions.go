@@ -6,7 +6,6 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/target"
 )
@@ -95,7 +94,7 @@ func (p *Pipeline) setAnswer(pr *event.Prediction, version Version, o *modelOutp
 	row, classes := o.probabilities.Row(i), version.Classes()
 	numbers, labels := pr.Numbers, pr.Labels
 	pr.Artifact, pr.Numbers, pr.Labels = version.ID(), nil, nil
-	best := infer.ArgMax(row)
+	best := graph.ArgMax(row)
 	pr.Class, pr.ClassName, pr.Probability = best, classes[best], row[best]
 	pr.Abstained = row[best] < version.Threshold()
 	pr.Top = appendTop(pr.Top[:0], order, p.Output.TopK, row, classes)

@@ -6,7 +6,6 @@ import (
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/explain"
 )
 
@@ -33,7 +32,7 @@ func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *a
 	graph.ParallelRows(n, n*explainWork, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			found, other := explaining.Strongest(out.found[i*most:i*most:(i+1)*most], most, &a.batch, a.rows, i,
-				infer.ArgMax(probabilities.Row(i)), logits.Row(i))
+				graph.ArgMax(probabilities.Row(i)), logits.Row(i))
 			out.explanations[i] = event.Explanation{RunnerUp: other, Reasons: out.wire[i*most : i*most+len(found)]}
 		}
 	})

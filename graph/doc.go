@@ -35,6 +35,7 @@
 //	elements.go                    element by element; elements_amd64.go, elements_other.go
 //	rows_vectors.go                sums of rows; rows_amd64.go, rows_arm64.go, rows_other.go
 //	exp.go                         exponentials and a logarithm; exp_amd64.go, exp_other.go
+//	softmax.go                     softmax and the largest value of a row
 //	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
 //	normalise.go                   degree normalisation
 //	places.go                      values by their places in a list

@@ -10,39 +10,6 @@ import (
 	"rivulet/infer/target"
 )
 
-// Softmax sets dst = softmax(logits/temperature); dst may be logits.
-func Softmax(dst, logits []float32, temperature float32) {
-	softmax(dst, logits, temperature, false)
-}
-
-// softmax is [Softmax], with the same bits on every processor if it has to be portable.
-func softmax(dst, logits []float32, temperature float32, portable bool) {
-	top := logits[0]
-	for _, v := range logits {
-		if v > top {
-			top = v
-		}
-	}
-	var room [64]float64
-	sum, factor := 0.0, 1/float64(temperature)
-	for at := 0; at < len(logits); at += len(room) {
-		some := logits[at:min(at+len(room), len(logits))]
-		if portable {
-			graph.PortableExponentials(room[:], some, top, factor)
-		} else {
-			graph.Exponentials(room[:], some, top, factor)
-		}
-		for k, e := range room[:len(some)] {
-			dst[at+k] = float32(e)
-			sum += e
-		}
-	}
-	share := 1 / sum
-	for k, e := range dst {
-		dst[k] = float32(float64(e) * share)
-	}
-}
-
 // Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Other tasks than
 // classes have no propagation: numbers and embeddings stay as they are, and each label has the sigmoid of its logit.
 type Calibration struct {
@@ -113,7 +80,7 @@ func (p *calibrationBatch) Rows(lo, hi int) {
 			p.labels(row, p.logits.Row(i))
 			continue
 		}
-		Softmax(row, p.logits.Row(i), p.Temperature)
+		graph.Softmax(row, p.logits.Row(i), p.Temperature)
 		if p.f == nil {
 			continue
 		}

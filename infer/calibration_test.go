@@ -104,13 +104,13 @@ func TestPreprocessValidate(t *testing.T) {
 // Logits far apart neither overflow nor leave the simplex.
 func TestSection6SoftmaxOfExtremes(t *testing.T) {
 	row := []float32{1e30, -1e30, 1e30}
-	infer.Softmax(row, row, 1e-3)
+	graph.Softmax(row, row, 1e-3)
 	sameBits(t, "softmax", row, []float32{0.5, 0, 0.5})
 }
 
 func TestArgMax(t *testing.T) {
 	for want, row := range [][]float32{{3, 1, 3}, {1, 2, 2}, {-3, -2, -1}} {
-		if got := infer.ArgMax(row); got != want {
+		if got := graph.ArgMax(row); got != want {
 			t.Errorf("%v: %d, want %d", row, got, want)
 		}
 	}

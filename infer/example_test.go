@@ -35,8 +35,8 @@ func Example() {
 	arrivals.Attach([][]attach.Row{{left, right}, {unknown}}, 2)
 	_, p := predictor.Predict(arrivals)
 	for i := range p.Rows {
-		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", infer.ArgMax(p.Row(i)),
-			p.Row(i)[infer.ArgMax(p.Row(i))], arrivals.Known[i])
+		fmt.Printf("class %d with probability %.2f, %d known neighbours\n", graph.ArgMax(p.Row(i)),
+			p.Row(i)[graph.ArgMax(p.Row(i))], arrivals.Known[i])
 	}
 	// Output:
 	// class 0 with probability 0.80, 2 known neighbours

@@ -33,14 +33,3 @@ func (p *Predictor) Predict(b *attach.Batch) (logits, probabilities *graph.Dense
 	}
 	return logits, p.Calibration.run(logits, f, b.Dense(logits.Rows, logits.Cols))
 }
-
-// ArgMax is the column of the largest value of a row; of equal values the first.
-func ArgMax(row []float32) int {
-	best := 0
-	for k, v := range row {
-		if v > row[best] {
-			best = k
-		}
-	}
-	return best
-}

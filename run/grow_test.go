@@ -9,7 +9,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/event"
-	"rivulet/infer"
+	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -57,7 +57,7 @@ func TestArrivalsAttachToArrivals(t *testing.T) {
 				if p.ID != second[i].ID || p.Arrivals != i || p.Known != len(rows[i])-i || p.InBatch != 0 {
 					t.Errorf("%s: %d known and %d arrivals, want %d and %d", p.ID, p.Known, p.Arrivals, len(rows[i])-i, i)
 				}
-				if diff := cmp.Diff(want.Row(i)[infer.ArgMax(want.Row(i))], p.Probability); diff != "" {
+				if diff := cmp.Diff(want.Row(i)[graph.ArgMax(want.Row(i))], p.Probability); diff != "" {
 					t.Errorf("%s: probability (-computed +published):\n%s", p.ID, diff)
 				}
 			}

@@ -111,7 +111,7 @@ func TestHeavyEdgesAreBounded(t *testing.T) {
 					worst, size = max(worst, math.Abs(float64(row[c])-want[c])), max(size, math.Abs(want[c]))
 				}
 				off, scale = append(off, worst), append(scale, size)
-				if most := slices.Index(want, slices.Max(want)); most == infer.ArgMax(row) {
+				if most := slices.Index(want, slices.Max(want)); most == graph.ArgMax(row) {
 					agree++
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/generate"
+	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
@@ -32,7 +33,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 		var alone []int32
 		for _, i := range k.data.Test {
 			one := joint.Logits(k.data.Attach(k.original, []int32{i}, false))
-			alone = append(alone, int32(infer.ArgMax(one.Row(0))))
+			alone = append(alone, int32(graph.ArgMax(one.Row(0))))
 		}
 		differ := 100 - eval.Equal(frozen.Class, alone)
 		t.Logf("%s of %d layers, %d hops: accuracy %.1f%% frozen, %.2f%% of predictions differ from those of arrivals "+

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/generate"
-	"rivulet/infer"
+	"rivulet/graph"
 	"rivulet/infer/preprocess"
 	"rivulet/test/expect"
 	"rivulet/trainer/condense"
@@ -53,7 +53,7 @@ func TestSection2Attached(t *testing.T) {
 	frozen := r.whole[0].Model.Frozen(tables, k.pre).Logits(all)
 	same := 0
 	for i := range joint.Rows {
-		if infer.ArgMax(joint.Row(i)) == infer.ArgMax(frozen.Row(i)) {
+		if graph.ArgMax(joint.Row(i)) == graph.ArgMax(frozen.Row(i)) {
 			same++
 		}
 	}

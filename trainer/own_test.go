@@ -146,7 +146,7 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 		for _, j := range cols {
 			y := task.original.Labels[j]
 			if y < 0 {
-				y = int32(infer.ArgMax(logits.Row(int(j))))
+				y = int32(graph.ArgMax(logits.Row(int(j))))
 			}
 			count[y]++
 		}

@@ -363,11 +363,11 @@ func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, no
 	all, made := of.pre.Raw(of.data.X), map[*float32]*graph.Dense{}
 	for _, node := range nodes {
 		batch := of.data.Attach(of.original, []int32{node}, false)
-		byTables := infer.ArgMax(m.Frozen(tables, of.pre).Logits(batch).Row(0))
+		byTables := graph.ArgMax(m.Frozen(tables, of.pre).Logits(batch).Row(0))
 		with := of.data.Joined([]int32{node}).Original()
 		joint := m.Frozen(m.Tables(with.Relations, projected{all, with.Nodes, made}), of.pre)
 		at := []int32{with.Index[node]}
-		truly := infer.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Relations.Take(at),
+		truly := graph.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Relations.Take(at),
 			Known: make([]int32, 1)}).Row(0))
 		for sum, is := range map[*float64]bool{&differ: byTables != truly,
 			&frozen: byTables == int(of.data.Labels[node]), &joined: truly == int(of.data.Labels[node]), &n: true} {

@@ -89,7 +89,7 @@ func (t *task) fitGLNN(ctx context.Context, m infer.Model, progress Progress) (c
 	nodes := sample.Evenly(graph.Indices(t.original.Adj.Rows), ownRows)
 	soft := t.logitsOnT(m).Take(nodes)
 	for i := range soft.Rows {
-		infer.Softmax(soft.Row(i), soft.Row(i), 1)
+		graph.Softmax(soft.Row(i), soft.Row(i), 1)
 	}
 	labels := graph.Pick(t.original.Labels, nodes)
 	layer := rivalLayer

@@ -135,12 +135,12 @@ func norm(row []float32) float64 {
 // predictions. The batch is not changed.
 func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits, probabilities []float32) *Explanation {
 	p := x.predictor
-	e := &Explanation{Class: infer.ArgMax(probabilities), ModelClass: infer.ArgMax(logits),
+	e := &Explanation{Class: graph.ArgMax(probabilities), ModelClass: graph.ArgMax(logits),
 		Propagation: p.Calibration.Kind, Shares: x.linear != nil}
 	e.RunnerUp = runnerUp(logits, e.Class)
 	e.Logit = figure(logits, e.Class, e.RunnerUp)
 	model := make([]float32, len(logits))
-	infer.Softmax(model, logits, p.Calibration.Temperature)
+	graph.Softmax(model, logits, p.Calibration.Temperature)
 	e.Model, e.Published = float64(model[e.Class]), float64(probabilities[e.Class])
 	e.Own = x.own(b, i, e.Class, e.RunnerUp)
 	if e.Shares {

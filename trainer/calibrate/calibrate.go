@@ -27,7 +27,7 @@ func (s Support) Accuracy(c infer.Calibration) float64 {
 	right, n := 0, 0
 	for b, p := range s.Probabilities(c) {
 		for i, y := range s.Labels[b] {
-			if infer.ArgMax(p.Row(i)) == int(y) {
+			if graph.ArgMax(p.Row(i)) == int(y) {
 				right++
 			}
 			n++
@@ -214,7 +214,7 @@ func (s Support) rank(probabilities []*graph.Dense) []rankedPrediction {
 				out = append(out, rankLabels(p.Row(i), s.Targets[b].Row(i)))
 				continue
 			}
-			c, right := infer.ArgMax(p.Row(i)), 0.0
+			c, right := graph.ArgMax(p.Row(i)), 0.0
 			if c == int(y) {
 				right = 1
 			}

@@ -21,7 +21,7 @@ func drawn(tau float64, batches, n, classes int) (logits []*graph.Dense, labels 
 			for k := range classes {
 				z.Row(i)[k] = float32(4 * rng.NormFloat64())
 			}
-			infer.Softmax(p, z.Row(i), float32(tau))
+			graph.Softmax(p, z.Row(i), float32(tau))
 			left := rng.Float32()
 			for left > p[y[i]] && int(y[i]) < classes-1 {
 				left -= p[y[i]]
@@ -85,7 +85,7 @@ func TestSection6MixedAccuracy(t *testing.T) {
 	for b, z := range logits {
 		f = append(f, graph.NewDense(z.Rows, z.Cols))
 		for i, y := range labels[b] {
-			answer.Class = append(answer.Class, int32(infer.ArgMax(z.Row(i))))
+			answer.Class = append(answer.Class, int32(graph.ArgMax(z.Row(i))))
 			f[b].Row(i)[(int(y)+i/2%2)%4] = 1 // right for half of the nodes, of both halves of calibration
 		}
 	}

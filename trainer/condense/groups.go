@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
 )
 
 // Groups divide T's nodes so that a cluster is within one group. Where nodes are of one type the groups are the
@@ -119,11 +118,11 @@ func (g *Groups) Divided(c *Clusters, logits func() *graph.Dense) *Clusters {
 			rows := logits()
 			for i, of := range c.Of {
 				if of >= 0 {
-					votes.Row(int(of))[infer.ArgMax(rows.Row(i))]++
+					votes.Row(int(of))[graph.ArgMax(rows.Row(i))]++
 				}
 			}
 		}
-		out.Labels[k] = int32(infer.ArgMax(votes.Row(k)))
+		out.Labels[k] = int32(graph.ArgMax(votes.Row(k)))
 	}
 	return &out
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/trainer/features"
 )
 
@@ -42,7 +41,7 @@ func classAmong(row []float32, share []int) int32 {
 			row[c] = float32(math.Inf(-1))
 		}
 	}
-	return int32(infer.ArgMax(row))
+	return int32(graph.ArgMax(row))
 }
 
 // principal returns the coordinates of F = Â²X in its leading principal directions, N×p with p ≤ keep, from a random

@@ -143,7 +143,7 @@ func (c *cora) clusterMethod(t *testing.T, onT *infer.Tables, rng *rand.Rand) (m
 		&attach.Batch{X: c.in.X.Raw.Take(nil), R: &graph.CSR{Cols: c.in.Adj.Rows, RowPtr: []int{0}}})
 	predicted := make([]int32, logits.Rows)
 	for i := range predicted {
-		predicted[i] = int32(infer.ArgMax(logits.Row(i)))
+		predicted[i] = int32(graph.ArgMax(logits.Row(i)))
 	}
 	clusters := Cluster(c.in.Points, c.in.Labels, c.in.Share, rng).Join(c.in.Points, predicted)
 	m = MembershipMapping(clusters)

@@ -162,7 +162,7 @@ func majorities(of []int32, centres *graph.Dense, labels []int32, classes int) [
 	}
 	out, silent := make([]int32, centres.Rows), make([]bool, centres.Rows)
 	for k := range out {
-		out[k] = int32(infer.ArgMax(votes.Row(k)))
+		out[k] = int32(graph.ArgMax(votes.Row(k)))
 		silent[k] = votes.Row(k)[out[k]] == 0
 	}
 	norms := squaredNorms(centres)

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"rivulet/graph"
-	"rivulet/infer"
 )
 
 // Confusion counts the answers by class, C×C: row the label, column the prediction.
@@ -73,7 +72,7 @@ func Reliability(probabilities []*graph.Dense, labels [][]int32) []Bin {
 	for b, p := range probabilities {
 		for i, y := range labels[b] {
 			row := p.Row(i)
-			c := infer.ArgMax(row)
+			c := graph.ArgMax(row)
 			bins.count(row[c], c == int(y))
 		}
 	}

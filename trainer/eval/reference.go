@@ -6,7 +6,6 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/target"
 	"rivulet/schema"
 )
@@ -21,7 +20,7 @@ func (a *Answer) Reference(set *Set, classes int) baseline.ModelReference {
 	n := float64(len(a.Class))
 	for _, p := range a.Probabilities {
 		for i := range p.Rows {
-			c := infer.ArgMax(p.Row(i))
+			c := graph.ArgMax(p.Row(i))
 			m.Classes[c] += 1 / n
 			m.Confidence += float64(p.Row(i)[c]) / n
 		}

@@ -9,7 +9,6 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/target"
 )
@@ -141,7 +140,7 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 	a.Logits = append(a.Logits, logits)
 	a.Probabilities = append(a.Probabilities, probabilities)
 	for i := range probabilities.Rows {
-		a.Class = append(a.Class, int32(infer.ArgMax(probabilities.Row(i))))
+		a.Class = append(a.Class, int32(graph.ArgMax(probabilities.Row(i))))
 	}
 }
 

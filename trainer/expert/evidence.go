@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/trainer/eval"
@@ -31,7 +30,7 @@ func NewEvidence(own Deployment, labels []int32, logits *graph.Dense, judges *ev
 	e := &Evidence{Deployment: own, Classes: make([]uint8, len(labels))}
 	for i, y := range labels {
 		if y < 0 {
-			y = int32(infer.ArgMax(logits.Row(i)))
+			y = int32(graph.ArgMax(logits.Row(i)))
 		}
 		e.Classes[i] = uint8(y)
 	}
@@ -90,7 +89,7 @@ func (e *Evidence) Choose(judges *eval.Set) {
 					for i, y := range labels {
 						copy(row, logits[k].Row(i))
 						o.add(row, e.count(judges.Batches[k], i))
-						if infer.ArgMax(row) == int(y) {
+						if graph.ArgMax(row) == int(y) {
 							right++
 						}
 					}

@@ -9,7 +9,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/graph"
-	"rivulet/infer"
 	"rivulet/infer/perceptron"
 )
 
@@ -117,7 +116,7 @@ func (s *Support) judge(logits *graph.Dense, nodes []int) *trial {
 		for at, i := range nodes {
 			copy(row, logits.Row(i))
 			graph.Axpy(row, a, s.Own.Row(i))
-			if right[e][at] = infer.ArgMax(row) == int(s.Labels[i]); right[e][at] {
+			if right[e][at] = graph.ArgMax(row) == int(s.Labels[i]); right[e][at] {
 				k.right[e]++
 				halves[at%2][e]++
 			}

@@ -6,7 +6,6 @@ import (
 
 	"rivulet/graph"
 	"rivulet/graph/gemm"
-	"rivulet/infer"
 )
 
 // copies is the number of draws of a synthetic node in an epoch.
@@ -78,7 +77,7 @@ func (p GNNProblem) Around(s Neighbourhood) GNNProblem {
 func (p *GNNProblem) soften() {
 	for i := range p.Soft.Rows {
 		row := p.Soft.Row(i)
-		infer.Softmax(row, row, 1)
+		graph.Softmax(row, row, 1)
 		graph.Scale(row, 0.5)
 		row[p.Labels[i]] += 0.5
 	}

@@ -43,7 +43,7 @@ func (w *realT) accuracy(m infer.Model, nodes []int32) float64 {
 	logits := m.Joint(w.original.Adj, w.pre.Raw(w.original.X), w.pre).Logits(w.data.Attach(w.original, nodes, true))
 	hits := 0
 	for k, i := range nodes {
-		if int32(infer.ArgMax(logits.Row(k))) == w.data.Labels[i] {
+		if int32(graph.ArgMax(logits.Row(k))) == w.data.Labels[i] {
 			hits++
 		}
 	}

@@ -232,7 +232,7 @@ func easy(model string) (p GNNProblem, right func(infer.Model) (float64, error))
 		logits := deployed.(infer.NodeLogits).GraphLogits(batch)
 		hits := 0
 		for i := n / 2; i < n; i++ {
-			if int32(infer.ArgMax(logits.Row(i))) == labels[i] {
+			if int32(graph.ArgMax(logits.Row(i))) == labels[i] {
 				hits++
 			}
 		}

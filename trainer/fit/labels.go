@@ -5,7 +5,6 @@ import (
 
 	"rivulet/graph"
 	"rivulet/graph/gemm"
-	"rivulet/infer"
 	"rivulet/infer/architecture"
 )
 
@@ -74,7 +73,7 @@ func (s *LabelSolve) Labels(ctx context.Context, decay float64, start *architect
 		gemm.Of(layer.Self)).AddRow(layer.Bias)
 	for k := range n {
 		row := out.Means.Row(k)
-		infer.Softmax(row, row, 1)
+		graph.Softmax(row, row, 1)
 		by := 2 * float32(decay) * total / s.weights[k]
 		graph.Axpy(row, by, alpha.Row(k))
 		graph.Axpy(row, -by, mean)
