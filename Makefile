@@ -132,8 +132,9 @@ collector: ## the consumer's traces, with a real Kafka in KAFKA, sent to the rec
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/rivulet demo
 
-reference: ## config/REFERENCE.md from the structs
+reference: ## config/REFERENCE.md from the structs, and lists of reasons and fields from their tables
 	$(GO) test ./config -run TestReference -update
+	$(GO) test ./event -run 'TestReasons|TestFieldsOfPredictions' -update
 
 manifests: ## deploy/kubernetes from the chart in deploy/chart
 	cd tools/packaging && $(GO) test -count=1 -update .

@@ -171,31 +171,11 @@ type DeadLetter struct {
 	Headers    []Header
 	Source     Source
 	IngestTime time.Time
-	// Reason is a short stable word for metrics and alerts, one of the Reason constants.
+	// Reason is the name of one of [Reasons].
 	Reason string
 	// Detail names the field and the value.
 	Detail string
 }
-
-// Reasons of dead letters.
-const (
-	ReasonUnparsable     = "unparsable"      // not a record of the declared content-type, or a required field is missing
-	ReasonContentType    = "content_type"    // the content-type header names no codec
-	ReasonFeatureLength  = "feature_length"  // the number of features, or an index, does not fit the model
-	ReasonNotFinite      = "not_finite"      // a feature is NaN or infinite
-	ReasonFeatureUnknown = "feature_unknown" // the schema has no feature of the name
-	ReasonFeatureType    = "feature_type"    // a named value is of a type that the feature is not made of
-	ReasonFeatureMissing = "feature_missing" // a named value is missing, and the schema refuses that
-	ReasonFeaturesAbsent = "features_absent" // the record has no features, and the store has none for its id
-	ReasonFeaturesStored = "features_stored" // the features that are stored for the id cannot be read
-	ReasonSchema         = "schema"          // features and schema do not belong together
-	ReasonTooManyEdges   = "too_many_edges"  // more edges than limits.edges
-	ReasonEdgeUnmatched  = "edge_unmatched"  // no arrival waited for this edge of its own
-	// the record is larger than limits.record_bytes, its key and id than 128 KiB, or an id than limits.id_bytes
-	ReasonTooLarge = "too_large"
-	// The brokers refuse the prediction: it is larger than its topic takes, or they name another reason.
-	ReasonPredictionRefused = "prediction_refused"
-)
 
 // Header is one header of a record. It is an alias of a struct without a name, as the Header of package kafka is, so
 // that both are one type although neither package imports the other.

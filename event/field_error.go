@@ -16,7 +16,7 @@ const maxLibraryText = 256
 
 // FieldError says which field of a record cannot be used and why. The consumer turns it into a [DeadLetter].
 type FieldError struct {
-	// Reason is one of the Reason constants.
+	// Reason is the name of one of [Reasons].
 	Reason string
 	// Field is the path of the field, such as "edges[3]" or "features.values[7]"; empty if the record as a whole is at
 	// fault.

@@ -24,7 +24,7 @@ import (
 	"rivulet/test/expect"
 )
 
-var update = flag.Bool("update", false, "write the Protobuf and Avro files of testdata anew")
+var update = flag.Bool("update", false, "write what is made of the tables: files of testdata, lists of reasons and fields")
 
 // binaryExamples returns the example files in Protobuf, and must contain the JSON examples of the same names, and the
 // mistakes of JSON that Protobuf can make, too. The generated code writes the good ones, not the codec.

@@ -146,7 +146,7 @@ func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 		constant string
 		files    []string
 	}{
-		"rivulet_dead_letters_total": {`Reason\w+`, []string{"../../event/event.go"}},
+		"rivulet_dead_letters_total": {`Reason\w+`, []string{"../../event/reasons.go"}},
 		"rivulet_retries_total":      {`Stage\w+`, []string{"../../kafka/retry/retry.go", "../../consumer/observer.go"}},
 	} {
 		found := 0

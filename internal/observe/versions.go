@@ -56,11 +56,8 @@ func (b *byVersion) begin(version string) {
 		b.versions = b.versions[1:]
 	}
 	b.arrivals.WithLabelValues(version)
-	for _, reason := range []string{event.ReasonUnparsable, event.ReasonContentType, event.ReasonFeatureLength,
-		event.ReasonNotFinite, event.ReasonTooManyEdges, event.ReasonTooLarge, event.ReasonPredictionRefused,
-		event.ReasonFeatureUnknown, event.ReasonFeatureType, event.ReasonFeatureMissing, event.ReasonSchema,
-		event.ReasonFeaturesAbsent, event.ReasonFeaturesStored, event.ReasonEdgeUnmatched} {
-		b.deadLetters.WithLabelValues(reason, version)
+	for _, reason := range event.Reasons {
+		b.deadLetters.WithLabelValues(reason.Name, version)
 	}
 }
 

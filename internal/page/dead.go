@@ -13,7 +13,7 @@ const (
 	deadKept    = 60      // the newest dead letters
 	valueShown  = 4 << 10 // bytes of a record's value
 	detailShown = 1 << 10 // bytes of the reason's detail
-	mostReasons = 16      // Rivulet has fewer; another writer to the topic must not cost memory
+	mostReasons = len(event.Reasons) + 2 // another writer to the topic must not cost memory
 	otherReason = "other"
 )
 
@@ -132,15 +132,28 @@ type DeadLetters struct {
 
 // Reason is one reason over time.
 type Reason struct {
-	Name   string   `json:"name"`
-	Total  int      `json:"total"` // since the page reads
-	Counts []uint32 `json:"counts"`
+	Name     string   `json:"name"`
+	Sentence string   `json:"sentence"` // what it means; "": another writer's word
+	Whose    string   `json:"whose"`    // record or version, at which the fault is; "": another writer's word
+	Total    int      `json:"total"`    // since the page reads
+	Counts   []uint32 `json:"counts"`
+}
+
+// reasonOf explains a reason that a record names.
+func reasonOf(name string) Reason {
+	for i := range event.Reasons {
+		if r := &event.Reasons[i]; r.Name == name {
+			return Reason{Name: name, Sentence: r.Sentence, Whose: r.Whose(), Counts: []uint32{}}
+		}
+	}
+	return Reason{Name: name, Counts: []uint32{}}
 }
 
 func (l *deadLetters) view(now time.Time) DeadLetters {
 	v := DeadLetters{Reasons: make([]Reason, len(l.reasons)), Newest: []DeadLetter{}, Time: []int64{}}
 	for k, name := range l.reasons {
-		v.Reasons[k] = Reason{Name: name, Total: l.totals[k], Counts: []uint32{}}
+		v.Reasons[k] = reasonOf(name)
+		v.Reasons[k].Total = l.totals[k]
 	}
 	last := now.Unix() / 10
 	for at := last - int64(len(l.minutes)) + 1; at <= last; at++ {

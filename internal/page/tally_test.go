@@ -238,6 +238,9 @@ func TestDeadLettersAreByReason(t *testing.T) {
 	if len(v.Reasons) != 2 || v.Reasons[0].Total != 2 || v.Reasons[1].Total != 1 {
 		t.Fatalf("reasons are %+v", v.Reasons)
 	}
+	if r := v.Reasons[0]; r.Sentence == "" || r.Whose != "version" || v.Reasons[1].Whose != "record" {
+		t.Errorf("reasons are not explained: %+v", v.Reasons)
+	}
 	last := v.Reasons[0].Counts[len(v.Time)-3:]
 	if !slices.Equal(last, []uint32{1, 0, 1}) {
 		t.Errorf("counts are %v, want 1, 0, 1", last)
@@ -245,6 +248,11 @@ func TestDeadLettersAreByReason(t *testing.T) {
 	d := v.Newest[0]
 	if d.Field != "features" || d.Partition != 2 || d.Offset != 41 || d.Topic != "arrivals" || d.Value == "" || d.Binary {
 		t.Errorf("the newest is %+v", d)
+	}
+	for i := range event.Reasons {
+		if r := reasonOf(event.Reasons[i].Name); r.Sentence != event.Reasons[i].Sentence || r.Whose == "" {
+			t.Errorf("the page explains %+v", r)
+		}
 	}
 	l.take(&kafka.Record{Value: []byte{0xff, 0xfe, 0}, Time: now})
 	if d := l.view(now).Newest[0]; !d.Binary || d.Value != "" || d.Reason != otherReason || d.Partition != -1 {

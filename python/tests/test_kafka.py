@@ -163,7 +163,7 @@ def test_predictions_are_read(headers: dict[str, str], caplog: pytest.LogCapture
     [
         (Record(None), None),
         (Record(PREDICTION, content_type="application/x-protobuf"), "content-type is application/x-protobuf"),
-        (Record(b'{"id":"a"}', rivulet_reason="unparsable"), "dead letter, of the reason unparsable"),
+        (Record(b'{"id":"a"}', rivulet_reason="unparsable"), "of the reason unparsable (The record is not"),
         (Record(b""), "no JSON"),
         (Record(b"\xff"), "no JSON"),
         (Record(b"[1]"), "no prediction"),

@@ -6,21 +6,6 @@ import { bytes, count, date } from "./format.js";
 
 const colours = ["--line-dead", "--line-in", "--line-out", "--line-p99", "--c4", "--c6"];
 
-// words say what a reason means, and what to do.
-const words = {
-  unparsable: "no record of its form, or a required field is missing",
-  content_type: "the content-type header names no form",
-  feature_length: "the number of features does not fit the model",
-  not_finite: "a feature is NaN or infinite",
-  feature_unknown: "the schema has no feature of that name",
-  feature_type: "a value is of a type that the feature is not made of",
-  feature_missing: "a value is missing that the schema wants",
-  schema: "features and schema do not belong together",
-  too_many_edges: "more edges than limits.edges",
-  too_large: "larger than limits.record_bytes or limits.id_bytes",
-  prediction_refused: "the brokers refuse its prediction",
-};
-
 export function dead(root) {
   const total = h("p", { class: "note" });
   const chartBox = h("div");
@@ -58,7 +43,7 @@ export function dead(root) {
       const counts = shown.map((r) => r.counts.slice(0, -1)); // the last block is not over
       chart.set([d.time.slice(0, -1), ...counts], [], counts.map((c) => c.at(-1)));
       reasons.replaceChildren(...[...d.reasons].sort((a, b) => b.total - a.total).map((r) => h("tr", null,
-        h("th", { scope: "row" }, r.name, h("span", { class: "sub" }, words[r.name] ?? "")), h("td", { class: "number" }, count(r.total)))));
+        h("th", { scope: "row" }, r.name, h("span", { class: "sub" }, r.sentence ? `${r.sentence} (${r.whose})` : "")), h("td", { class: "number" }, count(r.total)))));
       const stamp = d.newest.map((l) => l.time + l.key + l.offset).join();
       if (stamp === newest) return;
       newest = stamp;

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._event import Reason
+
 NodeId: TypeAlias = str | int
 EdgeLike: TypeAlias = NodeId | Mapping[str, Any]
 """An edge as in JSON: the neighbour's id, or {"id": …, "weight": 2.5}, or {"id": …, "in": True}."""
@@ -29,10 +31,10 @@ _TIME = re.compile(
 class ArrivalError(ValueError):
     """An arrival that the consumer would make a dead letter of.
 
-    reason is the word of event/README.md that the dead letter would have, field the place in the arrival.
+    reason is the word that the dead letter would have, of event/README.md, and field the place in the arrival.
     """
 
-    def __init__(self, reason: str, field: str, detail: str) -> None:
+    def __init__(self, reason: Reason, field: str, detail: str) -> None:
         """Say what is wrong."""
         super().__init__(f"{field}: {detail}" if field else detail)
         self.reason = reason
@@ -345,7 +347,7 @@ def rfc3339(value: datetime | str, field: str) -> str:
     return text
 
 
-def _refuse(reason: str, field: str, detail: str) -> NoReturn:
+def _refuse(reason: Reason, field: str, detail: str) -> NoReturn:
     raise ArrivalError(reason, field, detail)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._columns import INDEX_COLUMNS, ColumnError, Table, identity, listed, missing, plain
+from ._event import PREDICTION
 from .arrivals import Arrival, ArrivalError, Dense, EdgeLike, Features, Named, NodeId, Sparse, features_of
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 Form = Literal["dense", "sparse", "named"]
 """How features are sent: all numbers by position, those that are not 0, or by name."""
-
-TIMES = ("arrival_time", "ingest_time", "predicted_time")
 
 
 def arrivals_from_frame(
@@ -328,12 +327,13 @@ def predictions_frame(values: Iterable[bytes | str]) -> pd.DataFrame:
             said[f"source_{name}"] = part
         rows.append(said)
     frame = pd.DataFrame(rows)
-    for name in ("abstained", "degraded"):
-        if name in frame:
+    for name, kind in PREDICTION.items():
+        if name not in frame:
+            continue
+        if kind == "flag":
             frame[name] = frame[name].eq(True)
-    if "arrival_neighbours" in frame:
-        frame["arrival_neighbours"] = frame["arrival_neighbours"].fillna(0).astype(np.int64)
-    for name in TIMES:
-        if name in frame:
+        elif kind == "count":
+            frame[name] = frame[name].fillna(0).astype(np.int64)
+        elif kind == "time":
             frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
     return frame

@@ -22,6 +22,7 @@ from confluent_kafka import (
 )
 
 from ._columns import identity
+from ._event import SENTENCES
 from .arrivals import Arrival, NodeId
 
 if TYPE_CHECKING:
@@ -333,7 +334,10 @@ def prediction_of(message: Any) -> dict[str, Any] | None:
     headers = {name: text or b"" for name, text in message.headers() or ()}
     kind = headers.get("content-type", b"").decode(errors="replace").split(";")[0].strip().strip('"').lower()
     if "rivulet-reason" in headers:
-        problem = "it is a dead letter, of the reason " + headers["rivulet-reason"].decode(errors="replace")
+        reason = headers["rivulet-reason"].decode(errors="replace")
+        problem = f"it is a dead letter, of the reason {reason}"
+        if reason in SENTENCES:
+            problem += f" ({SENTENCES[reason].rstrip('.')})"
     elif kind not in ("", CONTENT_TYPE):
         problem = f"its content-type is {kind}, and {CONTENT_TYPE} is read"
     else:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._event import Reason
 from .arrivals import FLOAT32_MAX, ArrivalError, Scalar, Sparse
 
 _FIELDS = frozenset(
@@ -214,7 +215,7 @@ def _features(said: Sequence[Mapping[str, Any]]) -> list[Feature]:
     return features
 
 
-def _fault(reason: str, name: str, detail: str) -> ArrivalError:
+def _fault(reason: Reason, name: str, detail: str) -> ArrivalError:
     return ArrivalError(reason, f"features.named.{name}", detail)
 
 
