@@ -29,8 +29,10 @@ type builder struct {
 	labels []string
 	split  []string
 	times  []float64 // nil: the settings name no column of times
-	x      []float32
-	names  map[string]string // one copy of each label and type of edges
+	// targets are the numbers to learn as they are written, node by node; nil: the task is another one.
+	targets []float64
+	x       []float32
+	names   map[string]string // one copy of each label and type of edges
 
 	edges   [][2]int32
 	weights []float32 // nil as long as all are 1
@@ -278,7 +280,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	case target.Labels:
 		d.checkTrainedLabels()
 	case target.Number:
-		if err := d.checkNumbers(); err != nil {
+		if err := d.checkNumbers(b.targets); err != nil {
 			return nil, err
 		}
 	case target.Links:

@@ -90,7 +90,7 @@ func (d *Dataset) loadOutputs(dir string, said *sidecar.File) error {
 			return err
 		}
 		d.Task = said.Task
-		return d.checkNumbers()
+		return d.checkNumbers(nil)
 	case target.Links:
 		for _, i := range said.Candidates {
 			if d.Candidates == nil {

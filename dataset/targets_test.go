@@ -82,6 +82,24 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 		"single precision does not carry": {
 			"id,x,at,split\na,1,1700000000,train\nb,2,1700000128,train\nc,3,7,val\nd,4,8,test\n",
 			table.Settings{Task: "number", Label: "at"}},
+		"column at: its numbers lie around 1.7e+09 and differ by 0.5 only, which single precision does not carry: write": {
+			"id,x,at,split\na,1,1700000000,train\nb,2,1700000001,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "at"}},
+		"column mass: its numbers differ by 1e-40 only, which single precision does not carry": {
+			"id,x,mass,split\na,1,1e-40,train\nb,2,3e-40,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "mass"}},
+		"column mass: its numbers differ by 1e-60 only": { // float32 has 0 for both
+			"id,x,mass,split\na,1,1e-60,train\nb,2,3e-60,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "mass"}},
+		`node "b": column mass: "4e38" is beyond single precision, which ends at 3.4e+38`: {
+			"id,x,mass,split\na,1,1,train\nb,2,4e38,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "mass"}},
+		`node "b": column mass: "-1e400" is beyond single precision`: {
+			"id,x,mass,split\na,1,1,train\nb,2,-1e400,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "mass"}},
+		"all 3 training nodes have the number 0.1, and": {
+			"id,x,p,split\na,1,0.1,train\nb,2,0.1,train\ne,2,0.1,train\nc,3,7,val\nd,4,8,test\n",
+			table.Settings{Task: "number", Label: "p"}},
 		"task is \"numbers\", want classes, labels, number or links": {"id,x,label,split\na,1,2,train\n",
 			table.Settings{Task: "numbers"}},
 		"column price is twice among the labels": {"id,x,price,split\na,1,2,train\n",
