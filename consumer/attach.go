@@ -48,13 +48,13 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // it is in ã if its id is an arrival's, else it is unknown; [attachment.degrade] marks the predictions that this may
 // change.
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours) {
-	out.batch = attach.Batch{X: out.features(in.arrivals, version.Features()), Memory: out.memory.Again()}
+	info := version.Info()
+	out.batch = attach.Batch{X: out.features(in.arrivals, info.Features), Memory: out.memory.Again()}
 	out.rows, out.weighed = n.rows, EdgeCounts{}
-	columns := version.SyntheticNodes()
+	columns := info.SyntheticNodes
 	var bins *graph.Bins // of weights
-	w := weighing(version)
-	if w != nil {
-		bins = w.Bins()
+	if info.Weighted {
+		bins = info.Bins
 		out.weights = out.weights[:0]
 		for _, s := range in.arrivals {
 			out.weights = append(out.weights, s.arrival.Weights)
@@ -62,7 +62,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		out.rows = out.attacher.Weigh(n.rows, out.weights, bins, columns)
 		columns *= bins.Len()
 	}
-	d := relations(version)
+	d := info.Relations()
 	if d != nil {
 		out.relations = out.relations[:0]
 		for _, s := range in.arrivals {
@@ -77,14 +77,14 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		out.attacher.Attach(&out.batch, out.rows, columns)
 	}
 	for _, s := range in.arrivals {
-		out.weighed.Weigh(&s.arrival, w != nil, bins)
+		out.weighed.Weigh(&s.arrival, info.Weighted, bins)
 		if out.weighed.Add(s.unread); d == nil {
 			out.weighed.Directions += len(s.arrival.Relations)
 		}
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
 	if p.Mode == Graph && d == nil {
-		out.batch.Adj = out.among(in, n, w != nil)
+		out.batch.Adj = out.among(in, n, info.Weighted)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
@@ -95,7 +95,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 			c.inBatch = out.batch.Adj.RowLen(i)
 		}
 	}
-	out.degrade(version.Joint(), n)
+	out.degrade(info.Joint, n)
 }
 
 // among returns ã: symmetric, columns ascending; without values, or with weights, the larger where both arrivals

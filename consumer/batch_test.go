@@ -46,7 +46,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	var then [4]string
 	for k, stage := range []func(){
 		func() {
-			expect.OK(t, p.decode(t.Context(), &b.decoded, in, p.model(v)))
+			expect.OK(t, p.decode(t.Context(), &b.decoded, in, p.model(v.Info())))
 		},
 		func() {
 			expect.OK(t, p.lookup(t.Context(), &b.neighbours, v, &b.decoded))

@@ -17,6 +17,7 @@ import (
 	"rivulet/infer/perceptron"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
+	"rivulet/infer/version"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -38,15 +39,11 @@ const (
 
 // benchVersion keeps M in memory, as a warm cache does.
 type benchVersion struct {
+	info      version.Info
 	explainer *explain.Explainer
 	predictor infer.Predictor
-	classes   []string
 	rows      map[string]attach.Row
 }
-
-func (v *benchVersion) Embed(*attach.Batch) *graph.Dense { panic("no benchmark asks for embeddings") }
-func (v *benchVersion) Threshold() float32               { return 0 }
-func (v *benchVersion) Joint() bool                      { return false }
 
 func newBenchVersion() *benchVersion {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -66,10 +63,11 @@ func newBenchVersion() *benchVersion {
 		C: dense(benchSynthetic, 1)}
 	v := &benchVersion{predictor: infer.Predictor{Model: sgc.Frozen(tables, pre),
 		Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}},
-		rows: make(map[string]attach.Row, benchNodes)}
+		rows: make(map[string]attach.Row, benchNodes),
+		info: version.Info{ID: "bench", Features: benchFeatures, SyntheticNodes: benchSynthetic}}
 	v.explainer = explain.New(&v.predictor, nil)
 	for i := range benchClasses {
-		v.classes = append(v.classes, fmt.Sprintf("class-%d", i))
+		v.info.Classes = append(v.info.Classes, fmt.Sprintf("class-%d", i))
 	}
 	for i := range benchNodes {
 		row := attach.Row{Known: true}
@@ -100,10 +98,11 @@ func benchExpert(widths []int) *perceptron.Expert {
 		Exponents: perceptron.Exponents{None: 1, Few: 1, Many: 1}}
 }
 
-func (v *benchVersion) ID() string          { return "bench" }
-func (v *benchVersion) Classes() []string   { return v.classes }
-func (v *benchVersion) Features() int       { return benchFeatures }
-func (v *benchVersion) SyntheticNodes() int { return benchSynthetic }
+func (v *benchVersion) Info() *version.Info                           { return &v.info }
+func (v *benchVersion) Numbers([]string, []uint32) *attach.PackedRows { return nil }
+func (v *benchVersion) Embedder() infer.Embedder                      { return nil }
+func (v *benchVersion) Explainer() *explain.Explainer                 { return v.explainer }
+func (v *benchVersion) Growth() version.Growth                        { return nil }
 
 func (v *benchVersion) Rows(_ context.Context, ids []string, rows []attach.Row) error {
 	for i, id := range ids {

@@ -101,12 +101,10 @@ func (c *Consumer) ready(ctx context.Context) error {
 // awaitVersion waits for a version to serve.
 func (c *Consumer) awaitVersion(ctx context.Context) error {
 	outage := c.wait.Outage(StageVersion).Named("a version to serve")
-	if v, can := c.opts.Path.Versions.(interface{ StartOver() }); can {
-		outage.StartsOver(retry.Anew{GivesUp: "that a version was refused", Forget: func(error) error {
-			v.StartOver()
-			return nil
-		}})
-	}
+	outage.StartsOver(retry.Anew{GivesUp: "that a version was refused", Forget: func(error) error {
+		c.opts.Path.Versions.StartOver()
+		return nil
+	}})
 	version := outage.Attempts()
 	for c.opts.Path.Versions.Current() == nil {
 		if err := version.Failed(ctx, c.noVersion()); err != nil {
@@ -119,10 +117,8 @@ func (c *Consumer) awaitVersion(ctx context.Context) error {
 
 // noVersion returns why there is no version to serve, as far as its source says.
 func (c *Consumer) noVersion() error {
-	if v, can := c.opts.Path.Versions.(interface{ Trouble() error }); can {
-		if why := v.Trouble(); why != nil {
-			return fmt.Errorf("%w: %w", ErrNoVersion, why)
-		}
+	if why := c.opts.Path.Versions.Trouble(); why != nil {
+		return fmt.Errorf("%w: %w", ErrNoVersion, why)
 	}
 	return ErrNoVersion
 }

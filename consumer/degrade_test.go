@@ -75,7 +75,7 @@ func TestDegradedMarksWhatDependsOnUnreadRows(t *testing.T) {
 		{Graph, false, "a", []string{"a", "b", "c"}}, // the edge a–b is there only if a is not in T
 	} {
 		v := newTestVersion("v1")
-		v.joint = c.joint
+		v.info.Joint = c.joint
 		got := predict(t, partial{v, map[string]bool{c.unread: true}}, c.mode, arrivals...)
 		expect.Same(t, c.want, marked(got), "%s, joint %t, %s unread: marked", c.mode, c.joint, c.unread)
 	}

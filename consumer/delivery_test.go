@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rivulet/infer/growth"
+	"rivulet/infer/version"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -20,9 +21,11 @@ type slowRows struct {
 	takes time.Duration
 }
 
-func (v slowRows) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
+func (v slowRows) Growth() version.Growth { return v }
+
+func (v slowRows) Keep(ctx context.Context, arrived []growth.ArrivalRow) error {
 	time.Sleep(v.takes)
-	return v.growingVersion.KeepArrivals(ctx, arrived)
+	return v.growingVersion.Keep(ctx, arrived)
 }
 
 var nobody = named{kafka.Member{Group: "g", Generation: -1}}

@@ -22,26 +22,23 @@ type ExplainedArrival struct {
 
 // Explain takes a batch through the stages of [Pipeline.Process] up to its predictions, and explains each in full. It
 // delivers nothing and writes no row of an arrival. Its result is valid until the pipeline's next batch. The version
-// must be an [Explainer].
+// must have an explainer.
 func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, []event.DeadLetter, error) {
 	version, err := p.current()
 	if err != nil {
 		return nil, nil, err
 	}
-	explaining, ok := version.(Explainer)
-	if !ok {
-		return nil, nil, errNotExplaining
+	if err := version.Info().Task.Require("an explanation"); err != nil {
+		return nil, nil, err
 	}
-	if r, ok := version.(Tasked); ok {
-		if err := r.Task().Require("an explanation"); err != nil {
-			return nil, nil, err
-		}
+	if version.Explainer() == nil {
+		return nil, nil, errNotExplaining
 	}
 	b := &p.batch
 	if err := p.answer(ctx, version, in); err != nil {
 		return nil, nil, err
 	}
-	all, err := p.explanations(ctx, explaining, b)
+	all, err := p.explanations(ctx, version, b)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +49,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 // the rows of M of all neighbours, where Process would need only their numbers.
 func (p *Pipeline) answer(ctx context.Context, version Version, in Intake) error {
 	b := &p.batch
-	if err := p.decode(ctx, &b.decoded, in, p.model(version)); err != nil {
+	if err := p.decode(ctx, &b.decoded, in, p.model(version.Info())); err != nil {
 		return err
 	}
 	if err := p.lookupRows(ctx, &b.neighbours, version, &b.decoded); err != nil {
@@ -68,7 +65,7 @@ const maxParts = 1 << 18
 
 // explanations returns the explanation of each prediction of a batch, in the same order; one that would be too large is
 // a dead letter. One takes as long as fifty predictions, so ctx is checked before each.
-func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch) ([]ExplainedArrival, error) {
+func (p *Pipeline) explanations(ctx context.Context, version Version, b *batch) ([]ExplainedArrival, error) {
 	if len(b.decoded.arrivals) == 0 {
 		return nil, nil
 	}
@@ -76,6 +73,7 @@ func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch
 	for i, s := range b.decoded.arrivals {
 		among[i] = s.arrival.ID
 	}
+	info := version.Info()
 	logits, probabilities := version.Predict(&b.attachment.batch)
 	var out []ExplainedArrival
 	predicted := b.predicted.predictions
@@ -93,9 +91,10 @@ func (p *Pipeline) explanations(ctx context.Context, version Explainer, b *batch
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out = append(out, ExplainedArrival{Prediction: prediction, Edges: s.arrival.Edges,
-			Rows: b.neighbours.rows[i], Among: among, Classes: version.Classes(), Names: version.FeatureNames(),
-			Explanation: version.Explain(&b.attachment.batch, b.attachment.rows, i, logits.Row(i), probabilities.Row(i))})
+		explanation := version.Explainer().Explain(&b.attachment.batch, b.attachment.rows, i, logits.Row(i),
+			probabilities.Row(i))
+		out = append(out, ExplainedArrival{Prediction: prediction, Edges: s.arrival.Edges, Rows: b.neighbours.rows[i],
+			Among: among, Classes: info.Classes, Names: info.Names, Explanation: explanation})
 	}
 	return out, nil
 }

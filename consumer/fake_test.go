@@ -19,8 +19,10 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
+	"rivulet/infer/version"
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/test/expect"
@@ -29,12 +31,9 @@ import (
 // testVersion is a small SGC on S of three nodes, d = 4, C = 3, with the rows of M in a map. It records what it is
 // asked.
 type testVersion struct {
-	id        string
-	features  int
+	info      version.Info
 	predictor infer.Predictor
 	embedder  infer.Embedder // of the SGC: width 4
-	threshold float32
-	joint     bool // what Joint says; the SGC is frozen
 	rows      map[string]attach.Row
 
 	mu      sync.Mutex
@@ -54,7 +53,7 @@ func newTestVersion(id string) *testVersion {
 	x := &graph.Dense{Rows: 3, Cols: 4, Data: []float32{1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1}}
 	pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 	return &testVersion{
-		id: id, features: 4,
+		info: version.Info{ID: id, Classes: []string{"red", "green", "blue"}, Features: 4, SyntheticNodes: 3},
 		predictor: infer.Predictor{Model: sgc.Frozen(sgc.Tables(adj, preprocess.Ready(x)), pre),
 			Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}},
 		embedder: sgc.FrozenFeatures(sgc.FeatureTables(adj, preprocess.Ready(x)), pre),
@@ -67,10 +66,11 @@ func newTestVersion(id string) *testVersion {
 	}
 }
 
-func (v *testVersion) ID() string          { return v.id }
-func (v *testVersion) Classes() []string   { return []string{"red", "green", "blue"} }
-func (v *testVersion) Features() int       { return v.features }
-func (v *testVersion) SyntheticNodes() int { return 3 }
+func (v *testVersion) Info() *version.Info                           { return &v.info }
+func (v *testVersion) Numbers([]string, []uint32) *attach.PackedRows { return nil }
+func (v *testVersion) Embedder() infer.Embedder                      { return v.embedder }
+func (v *testVersion) Explainer() *explain.Explainer                 { return nil }
+func (v *testVersion) Growth() version.Growth                        { return nil }
 
 func (v *testVersion) Rows(_ context.Context, ids []string, rows []attach.Row) error {
 	v.mu.Lock()
@@ -98,10 +98,6 @@ func (v *testVersion) Predict(b *attach.Batch) (logits, probabilities *graph.Den
 	return v.predictor.Predict(b)
 }
 
-func (v *testVersion) Embed(b *attach.Batch) *graph.Dense { return v.embedder.Embeddings(b) }
-func (v *testVersion) Threshold() float32                 { return v.threshold }
-func (v *testVersion) Joint() bool                        { return v.joint }
-
 func (v *testVersion) fail(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -110,8 +106,9 @@ func (v *testVersion) fail(err error) {
 
 // served is a Versions that gives one version, which may be nil.
 type served struct {
-	mu sync.Mutex
-	v  Version
+	Pin // has no trouble
+	mu  sync.Mutex
+	v   Version
 }
 
 func serve(v Version) *served { return &served{v: v} }
@@ -221,7 +218,11 @@ func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction
 // numberingVersion has its rows in memory, by numbers.
 type numberingVersion struct {
 	*testVersion
-	*mapping.Memory
+	memory *mapping.Memory
+}
+
+func (v numberingVersion) Numbers(ids []string, numbers []uint32) *attach.PackedRows {
+	return v.memory.Numbers(ids, numbers)
 }
 
 func numbering() numberingVersion {

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,19 +9,8 @@ import (
 
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
+	"rivulet/infer/version"
 )
-
-// GrowingVersion is a Version whose arrivals become nodes that later arrivals attach to, as each is given a row of M
-// ([PipelineOptions.Arrivals]). All consumers of a version share the rows.
-type GrowingVersion interface {
-	Version
-	// FindArrivals fills rows[i] for ids[i], which is not in T, if an arrival of that id has a row.
-	FindArrivals(ctx context.Context, ids []string, rows []attach.Row) error
-	// Grow solves rows for the arrivals of a batch.
-	Grow(b *attach.Batch) *growth.Solution
-	// KeepArrivals writes rows, each in place of the one that its id has. It may be called again with the same rows.
-	KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error
-}
 
 // earlier is the memory of a lookup of rows of earlier arrivals.
 type earlier struct {
@@ -33,19 +21,16 @@ type earlier struct {
 	rows    []attach.Row    // per neighbour's id: its row as a node of T, else as an arrival
 }
 
-// errNotGrowing is an error in the wiring of a consumer.
-var errNotGrowing = errors.New("the version was loaded without the dictionary that rows of arrivals are solved with")
-
 // meet looks up, among the rows of earlier arrivals, the neighbours that are not in T. It returns the rows of all ids.
 //
 // In a graph batch, neighbours that are arrivals of the batch itself are in ã and are not looked up. listed are the ids
 // of neighbours.
-func (p *Pipeline) meet(ctx context.Context, out *neighbours, version GrowingVersion, arrivals []*slot,
+func (p *Pipeline) meet(ctx context.Context, out *neighbours, grown version.Growth, arrivals []*slot,
 	listed []string) ([]attach.Row, error) {
 	m := &out.earlier
 	m.strangers(listed, out.original, arrivals, p.Mode)
 	m.found = zeroed(m.found, len(m.asked))
-	if err := version.FindArrivals(ctx, m.asked, m.found); err != nil {
+	if err := grown.Find(ctx, m.asked, m.found); err != nil {
 		return nil, err
 	}
 	m.rows = append(m.rows[:0], out.original...)
@@ -108,7 +93,7 @@ func (p *Pipeline) solve(out *newRows, version Version, b *batch) {
 	}
 	out.solving.Go(func() {
 		watch := p.stopwatch()
-		grown := version.(GrowingVersion).Grow(&b.attachment.batch)
+		grown := version.Growth().Solve(&b.attachment.batch)
 		for _, i := range out.of {
 			if row := grown.Row(int(i)); row.Known { // else its messages are not finite
 				out.solved = append(out.solved, i)
@@ -164,7 +149,7 @@ func (p *Pipeline) keep(ctx context.Context, version Version, g *newRows) error 
 	}
 	g.solving.Wait()
 	return p.untilStored(ctx, func() error {
-		if err := version.(GrowingVersion).KeepArrivals(ctx, g.arrived); err != nil {
+		if err := version.Growth().Keep(ctx, g.arrived); err != nil {
 			return fmt.Errorf("writing rows of arrivals: %w", err)
 		}
 		return nil

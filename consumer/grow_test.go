@@ -16,6 +16,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
+	"rivulet/infer/version"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/test/expect"
@@ -27,7 +28,7 @@ type growingVersion struct {
 	mu      sync.Mutex // over what is kept: lanes ask at once
 	grower  *growth.Grower
 	store   map[string]attach.Row
-	full    error // of KeepArrivals, while not nil
+	full    error // of Keep, while not nil
 	written int
 }
 
@@ -41,7 +42,9 @@ func newGrowingVersion() *growingVersion {
 			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}}, nil)}
 }
 
-func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []attach.Row) error {
+func (v *growingVersion) Growth() version.Growth { return v }
+
+func (v *growingVersion) Find(_ context.Context, ids []string, rows []attach.Row) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, id := range ids {
@@ -50,9 +53,9 @@ func (v *growingVersion) FindArrivals(_ context.Context, ids []string, rows []at
 	return v.failing
 }
 
-func (v *growingVersion) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
+func (v *growingVersion) Solve(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
 
-func (v *growingVersion) KeepArrivals(_ context.Context, arrived []growth.ArrivalRow) error {
+func (v *growingVersion) Keep(_ context.Context, arrived []growth.ArrivalRow) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.full != nil {

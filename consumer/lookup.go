@@ -36,10 +36,10 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 	if out.old, err = countOldEdges(ctx, in.unmatched, version); err != nil {
 		return err
 	}
-	numbering, ok := version.(Numbering)
-	if ok && !p.Arrivals && p.Output.Explain == 0 && weighing(version) == nil && relations(version) == nil &&
-		numbering.Numbers(nil, nil) != nil {
-		out.number(numbering, in.arrivals)
+	info := version.Info()
+	if !p.Arrivals && p.Output.Explain == 0 && !info.Weighted && info.Relations() == nil &&
+		version.Numbers(nil, nil) != nil {
+		out.number(version, in.arrivals)
 		return nil
 	}
 	return p.lookupRows(ctx, out, version, in)
@@ -47,7 +47,7 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 
 // number finds the numbers of rows. An id that several arrivals name is looked up for each of them: that is cheaper
 // than finding out.
-func (n *neighbours) number(version Numbering, arrivals []*slot) {
+func (n *neighbours) number(version Version, arrivals []*slot) {
 	n.begin(len(arrivals))
 	n.ids, n.ends = n.ids[:0], n.ends[:0]
 	for _, s := range arrivals {
@@ -99,7 +99,7 @@ func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Vers
 	distinct := out.original
 	if p.Arrivals && len(in.arrivals) > 0 {
 		var err error
-		if distinct, err = p.meet(ctx, out, version.(GrowingVersion), in.arrivals, out.ids[:listed]); err != nil {
+		if distinct, err = p.meet(ctx, out, version.Growth(), in.arrivals, out.ids[:listed]); err != nil {
 			return err
 		}
 	}

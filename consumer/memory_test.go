@@ -69,8 +69,7 @@ func TestABatchLetsGoOfItsRecords(t *testing.T) {
 		"growing": newGrowingVersion()} {
 		for _, mode := range []Mode{Graph, Node} {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
-				_, growing := version.(GrowingVersion)
-				p := pipeline(t, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: mode, Arrivals: growing,
+				p := pipeline(t, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: mode, Arrivals: version.Growth() != nil,
 					Forms: form.Reader{InPlace: true}})
 				before := heap()
 				func() {

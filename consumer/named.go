@@ -3,14 +3,9 @@ package consumer
 import (
 	"rivulet/event"
 	"rivulet/graph"
+	"rivulet/infer/version"
 	"rivulet/schema"
 )
-
-// NamedVersion is implemented by a [Version] whose features may have names.
-type NamedVersion interface {
-	// Schema makes rows of features by name; nil where the version has none.
-	Schema() *schema.Schema
-}
 
 // model holds the properties of the version that predicts which decoding needs.
 type model struct {
@@ -20,11 +15,8 @@ type model struct {
 	tally     *schema.Tally  // counts values that rows do not tell; nil: features have positions only
 }
 
-func (p *Pipeline) model(version Version) model {
-	m := model{features: version.Features(), relations: relations(version)}
-	if named, ok := version.(NamedVersion); ok {
-		m.schema = named.Schema()
-	}
+func (p *Pipeline) model(info *version.Info) model {
+	m := model{features: info.Features, relations: info.Relations(), schema: info.Schema}
 	if m.schema != nil && p.IgnoreUnknown {
 		m.schema = m.schema.IgnoringUnknown()
 	}

@@ -11,19 +11,14 @@ import (
 	"rivulet/test/expect"
 )
 
-// namingVersion is a test version whose four positions are a number, a bool and a category of two values.
-type namingVersion struct {
-	*testVersion
-	schema *schema.Schema
-}
-
-func (v *namingVersion) Schema() *schema.Schema { return v.schema }
-
-func newNamingVersion(t *testing.T, id, features string) *namingVersion {
+// newNamingVersion is a test version whose four positions are a number, a bool and a category of two values.
+func newNamingVersion(t *testing.T, id, features string) *testVersion {
 	t.Helper()
 	s, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` + features + `]}`))
 	expect.OK(t, err)
-	return &namingVersion{newTestVersion(id), s}
+	v := newTestVersion(id)
+	v.info.Schema = s
+	return v
 }
 
 const (
@@ -107,7 +102,7 @@ func (c *counting) Batch(s BatchStats) { c.other += s.OtherSchema }
 
 func TestHashOfAnotherSchema(t *testing.T) {
 	v := newNamingVersion(t, "v1", numberAndCategory)
-	same := event.Header{Key: "Rivulet-Schema", Value: []byte(v.schema.Hash())}
+	same := event.Header{Key: "Rivulet-Schema", Value: []byte(v.info.Schema.Hash())}
 	other := event.Header{Key: event.HeaderSchema, Value: []byte(strings.Repeat("0", 64))}
 	seen := &counting{}
 	b := processed(t, PipelineOptions{Versions: serve(v), Observer: seen},
@@ -131,11 +126,11 @@ func TestSchemaIsThatOfTheVersionThatPredicts(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: versions, Deliverer: out})
 	record := recordOf("a", `{"named":{"age":7.5,"on":true,"c":"x"}}`)
 	for k, want := range []string{"[7.5 1 1 0]", "[1 0 7.5 1]"} {
-		v := []*namingVersion{first, second}[k]
+		v := []*testVersion{first, second}[k]
 		versions.swap(v)
 		expect.OK(t, p.Process(t.Context(), Intake{Records: []kafka.Record{record}}))
-		if got := fmt.Sprint(v.batches[0].X.Dense.Row(0)); got != want || out.batches[k].Predictions[0].Artifact != v.id {
-			t.Errorf("%s saw %v, want %v; predicted by %s", v.id, got, want, out.batches[k].Predictions[0].Artifact)
+		if got := fmt.Sprint(v.batches[0].X.Dense.Row(0)); got != want || out.batches[k].Predictions[0].Artifact != v.info.ID {
+			t.Errorf("%s saw %v, want %v; predicted by %s", v.info.ID, got, want, out.batches[k].Predictions[0].Artifact)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type PipelineOptions struct {
 	Mode   Mode
 	Limits event.Limits
 	Output Output
-	// Arrivals has arrivals become nodes that later ones attach to. The versions must be [GrowingVersion] then.
+	// Arrivals has arrivals become nodes that later ones attach to. The versions must have growth then.
 	Arrivals bool
 	// ReadOnly attaches arrivals to the rows that are there and gives them no rows of their own.
 	ReadOnly bool
@@ -96,9 +96,9 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	}
 	b, watch := &p.batch, p.stopwatch()
 	defer b.shed()
-	stats := BatchStats{Name: in.Name, Version: version.ID(), Records: len(in.Records), Started: watch.last}
+	stats := BatchStats{Name: in.Name, Version: version.Info().ID, Records: len(in.Records), Started: watch.last}
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
-	model := p.model(version)
+	model := p.model(version.Info())
 	if err := p.decode(ctx, &b.decoded, in, model); err != nil {
 		return err
 	}
@@ -145,21 +145,6 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Commit)
 	p.report(stats, delivery, b, &out)
 	return nil
-}
-
-// current returns the version to serve.
-func (p *Pipeline) current() (Version, error) {
-	version := p.Versions.Current()
-	if version == nil {
-		return nil, ErrNoVersion
-	}
-	if _, growing := version.(GrowingVersion); p.Arrivals && !growing {
-		return nil, errNotGrowing
-	}
-	if _, explaining := version.(Explainer); p.Output.Explain > 0 && !explaining {
-		return nil, errNotExplaining
-	}
-	return version, nil
 }
 
 // stopwatch measures the stages of one batch.

@@ -257,7 +257,7 @@ func TestPredictionCarriesWhatTheModelSaid(t *testing.T) {
 			t.Errorf("prediction %d: %+v", i, pr)
 		}
 		if pr.Probability != slices.Max(pr.Probabilities) || pr.Probabilities[pr.Class] != pr.Probability ||
-			pr.ClassName != v.Classes()[pr.Class] || len(pr.Logits) != 3 {
+			pr.ClassName != v.info.Classes[pr.Class] || len(pr.Logits) != 3 {
 			t.Errorf("prediction %d is not of its most probable class: %+v", i, pr)
 		}
 		if len(pr.Top) != 2 || pr.Top[0] != (event.Score{Class: pr.Class, Name: pr.ClassName, Probability: pr.Probability}) ||
@@ -315,7 +315,7 @@ func TestAbstention(t *testing.T) {
 	arrivals := []event.Arrival{arrival("a", "t0"), arrival("b", "t1"), arrival("c", "t2"), arrival("d")}
 	publish := func(threshold float32) []event.Prediction {
 		t.Helper()
-		v.threshold = threshold
+		v.info.Threshold = threshold
 		out := &kept{}
 		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out})
 		expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrivals...)}))
@@ -346,7 +346,7 @@ func TestFeatureLengthIsJudgedByTheVersionThatServesTheBatch(t *testing.T) {
 	p := pipeline(t, PipelineOptions{Versions: versions, Deliverer: out})
 	expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}))
 	wider := newTestVersion("v2")
-	wider.features = 5
+	wider.info.Features = 5
 	versions.swap(wider)
 	expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrival("a"))}))
 	if got := out.batches[0].Predictions[0].Artifact; got != "v1" {

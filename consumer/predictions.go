@@ -8,6 +8,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/target"
+	"rivulet/infer/version"
 )
 
 // predictionSet holds the predictions of a batch, made of the output of the model.
@@ -44,8 +45,9 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 	o.logits, o.probabilities = version.Predict(&a.batch) // n×C
 	o.representation = p.representation(version, &a.batch, o.logits)
 	o.links = nil
-	if tasked := otherTask(version); tasked != nil && tasked.Candidates() != nil {
-		if o.links, err = BestLinks(ctx, tasked.Candidates(), o.logits, in, p.Output.TopK); err != nil {
+	info := version.Info()
+	if info.Candidates != nil {
+		if o.links, err = BestLinks(ctx, info.Candidates, o.logits, in, p.Output.TopK); err != nil {
 			return fmt.Errorf("looking for the best candidates of batch %s: %w", name, err)
 		}
 	}
@@ -61,10 +63,10 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 		if p.Traced {
 			pr.Trace = event.TraceOf(s.record.Headers)
 		}
-		p.setAnswer(pr, version, o, i, &out.order)
+		p.setAnswer(pr, info, o, i, &out.order)
 		if out.withdrawn[i] = !isFinite(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
-				notFinite(&s.arrival, version)))
+				notFinite(&s.arrival, info)))
 			continue
 		}
 		out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})
@@ -76,10 +78,10 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 
 // notFinite says what of an arrival makes the model's output no number: a weight that no edge of the training graph is
 // near to, or else the features.
-func notFinite(a *event.Arrival, version Version) string {
-	if w := weighing(version); w != nil {
+func notFinite(a *event.Arrival, info *version.Info) string {
+	if info.Weighted {
 		for k, v := range a.Weights {
-			if v < 0x1p-126 || w.Bins().Beyond(v) {
+			if v < 0x1p-126 || info.Bins.Beyond(v) {
 				return fmt.Sprintf("weights: the model's output is not finite, the edge to %s weighs %g, too far from the "+
 					"weights of training", event.Cut(a.Edges[k]), v)
 			}
@@ -90,20 +92,20 @@ func notFinite(a *event.Arrival, version Version) string {
 
 // setAnswer sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is
 // memory for classes.
-func (p *Pipeline) setAnswer(pr *event.Prediction, version Version, o *modelOutput, i int, order *[]int32) {
-	row, classes := o.probabilities.Row(i), version.Classes()
+func (p *Pipeline) setAnswer(pr *event.Prediction, info *version.Info, o *modelOutput, i int, order *[]int32) {
+	row, classes := o.probabilities.Row(i), info.Classes
 	numbers, labels := pr.Numbers, pr.Labels
-	pr.Artifact, pr.Numbers, pr.Labels = version.ID(), nil, nil
+	pr.Artifact, pr.Numbers, pr.Labels = info.ID, nil, nil
 	best := graph.ArgMax(row)
 	pr.Class, pr.ClassName, pr.Probability = best, classes[best], row[best]
-	pr.Abstained = row[best] < version.Threshold()
+	pr.Abstained = row[best] < info.Threshold
 	pr.Top = appendTop(pr.Top[:0], order, p.Output.TopK, row, classes)
 	if p.Output.Probabilities {
 		pr.Probabilities = row
 	}
-	if tasked := otherTask(version); tasked != nil {
+	if info.Task != target.Classes {
 		pr.Numbers, pr.Labels = numbers, labels
-		if answerTask(pr, row, tasked); o.links != nil {
+		if answerTask(pr, row, info); o.links != nil {
 			pr.Links = o.links[i]
 		}
 	}
@@ -125,29 +127,21 @@ func (p *Pipeline) representation(version Version, b *attach.Batch, logits *grap
 	case event.RepresentationLogits:
 		return logits
 	case event.RepresentationEmbedding:
-		return version.Embed(b)
-	}
-	return nil
-}
-
-// otherTask returns the version if its task is another one than classes; nil otherwise.
-func otherTask(v Version) Tasked {
-	if t, ok := v.(Tasked); ok && t.Task() != target.Classes {
-		return t
+		return version.Embedder().Embeddings(b)
 	}
 	return nil
 }
 
 // answerTask sets the labels or the numbers of a prediction from the model's output for the arrival, and clears the
 // class; links are set apart, for a whole batch. It uses the memory of the prediction's labels and numbers again.
-func answerTask(pr *event.Prediction, row []float32, version Tasked) {
-	task, names := version.Task(), version.Classes()
+func answerTask(pr *event.Prediction, row []float32, info *version.Info) {
+	task, names := info.Task, info.Classes
 	pr.Class, pr.ClassName, pr.Probability = 0, "", task.Confidence(row)
-	if pr.Abstained = pr.Probability < version.Threshold(); task == target.Labels {
+	if pr.Abstained = pr.Probability < info.Threshold; task == target.Labels {
 		pr.Labels = appendLabels(pr.Labels[:0], row, names)
 		return
 	}
 	if pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil; task == target.Number {
-		pr.Numbers = appendNumbers(pr.Numbers[:0], row, names, version.Radius())
+		pr.Numbers = appendNumbers(pr.Numbers[:0], row, names, info.Radius)
 	}
 }

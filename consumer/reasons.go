@@ -1,15 +1,12 @@
 package consumer
 
 import (
-	"errors"
 	"strconv"
 
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/explain"
 )
-
-var errNotExplaining = errors.New("the version cannot say why it predicts what it does")
 
 // reasons is the memory of a batch's strongest reasons.
 type reasons struct {
@@ -26,17 +23,17 @@ func (p *Pipeline) reasons(out *reasons, version Version, in *decodedBatch, a *a
 	if most == 0 {
 		return nil
 	}
-	explaining := version.(Explainer)
+	explainer := version.Explainer()
 	out.found = sized(out.found, n*most)
 	out.explanations, out.wire = zeroed(out.explanations, n), zeroed(out.wire, n*most)
 	graph.ParallelRows(n, n*explainWork, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			found, other := explaining.Strongest(out.found[i*most:i*most:(i+1)*most], most, &a.batch, a.rows, i,
+			found, other := explainer.Strongest(out.found[i*most:i*most:(i+1)*most], most, &a.batch, a.rows, i,
 				graph.ArgMax(probabilities.Row(i)), logits.Row(i))
 			out.explanations[i] = event.Explanation{RunnerUp: other, Reasons: out.wire[i*most : i*most+len(found)]}
 		}
 	})
-	names := explaining.FeatureNames()
+	names := version.Info().Names
 	for i := range out.explanations {
 		list := out.explanations[i].Reasons
 		for k := range list {

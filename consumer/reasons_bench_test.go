@@ -11,24 +11,11 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
-	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
-
-func (v *benchVersion) Strongest(dst []explain.Reason, n int, b *attach.Batch, rows [][]attach.Row, i, class int,
-	logits []float32) ([]explain.Reason, int) {
-	return v.explainer.Strongest(dst, n, b, rows, i, class, logits)
-}
-
-func (v *benchVersion) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
-	probabilities []float32) *explain.Explanation {
-	return v.explainer.Explain(b, rows, i, logits, probabilities)
-}
-
-func (v *benchVersion) FeatureNames() []string { return nil }
 
 // encoding is a Deliverer that writes predictions as they are published, and keeps none.
 type encoding struct {

@@ -11,21 +11,13 @@ import (
 	"rivulet/test/expect"
 )
 
-// namedVersion is a version whose features have names.
-type namedVersion struct{ *benchVersion }
-
-func (v namedVersion) FeatureNames() []string {
-	names := make([]string, benchFeatures)
-	for k := range names {
-		names[k] = fmt.Sprintf("country=%d", k)
-	}
-	return names
-}
-
 // Reasons call features by the version's names, and neighbours by nothing or their ids; the neighbour that is named is
 // the arrival's.
 func TestReasonsNameFeatures(t *testing.T) {
-	v := namedVersion{newBenchVersion()}
+	v := newBenchVersion()
+	for k := range benchFeatures {
+		v.info.Names = append(v.info.Names, fmt.Sprintf("country=%d", k))
+	}
 	a := event.Arrival{ID: "new", Features: event.Features{Sparse: true, Indices: []int32{3, 8}, Values: []float32{1, 2}},
 		Edges: []string{"17", "nobody"}}
 	value, err := json.Codec{}.AppendArrival(nil, &a)
@@ -55,11 +47,26 @@ func TestReasonsNameFeatures(t *testing.T) {
 	}
 }
 
-// A version that cannot say why is an error in the wiring, not a prediction without reasons.
-func TestReasonsOfAVersionThatHasNone(t *testing.T) {
-	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: discard{},
-		Output: Output{Explain: 1}})
-	if err := p.Process(t.Context(), Intake{Name: "b"}); !errors.Is(err, errNotExplaining) {
-		t.Errorf("error %v, want %v", err, errNotExplaining)
+// What a version lacks is an error in the wiring: never a prediction without it, nor a panic.
+func TestVersionsLackWhatTheSettingsAskFor(t *testing.T) {
+	plain := newTestVersion("v1")
+	plain.embedder = nil
+	for _, c := range []struct {
+		o    PipelineOptions
+		want error
+	}{
+		{PipelineOptions{Output: Output{Explain: 1}}, errNotExplaining},
+		{PipelineOptions{Arrivals: true}, errNotGrowing},
+		{PipelineOptions{Output: Output{Representation: event.RepresentationEmbedding}}, errNotEmbedding},
+	} {
+		c.o.Versions, c.o.Deliverer = serve(plain), discard{}
+		p := pipeline(t, c.o)
+		in := Intake{Name: "b", Records: records(t, arrival("a", "t0"))}
+		if err := p.Process(t.Context(), in); !errors.Is(err, c.want) {
+			t.Errorf("Process: %v, want %v", err, c.want)
+		}
+		if _, _, err := p.Explain(t.Context(), in); err == nil {
+			t.Errorf("Explain of a version where %v answers", c.want)
+		}
 	}
 }

@@ -212,7 +212,7 @@ func loadOnce(ctx context.Context, cfg config.Consumer) (string, error) {
 
 func served(v *serving.Version) string {
 	return fmt.Sprintf("%s can be served: model %s, attachment %s, %d synthetic nodes, %d rows of M", v.ID(),
-		v.Model(), v.Attachment(), v.SyntheticNodes(), v.Manifest().Mapping.Rows)
+		v.Model(), v.Attachment(), v.Info().SyntheticNodes, v.Manifest().Mapping.Rows)
 }
 
 // edgeSample is how many of the newest records of each partition are looked at.

@@ -148,7 +148,7 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 		return nil
 	}
 	watched := observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes, Cache: from.cache,
-		Arrivals: from.arrivals, Losses: from.losses, Reference: from.reference}
+		Arrivals: from.arrivals, Losses: from.Losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
 		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
@@ -218,10 +218,10 @@ const adviseEvery = 30 * time.Second
 
 // wire is a consumer's input and output: versions, forms, registry.
 type wire struct {
-	versions consumer.Versions
+	versions versions
 	forms    form.Reader
 	registry consumer.Registry // has the schemas of forms; nil: there is none
-	features consumer.FeatureStore
+	features FeatureStore      // nil: arrivals bring their features
 	out      event.Codec
 }
 

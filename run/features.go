@@ -13,9 +13,15 @@ import (
 	"rivulet/mapping"
 )
 
+// FeatureStore has features by id, which may be removed. An id whose features were there is known then.
+type FeatureStore interface {
+	consumer.FeatureStore
+	Remove(ctx context.Context, ids []string, known []bool) error
+}
+
 // Features opens the store of features by id that settings name, beside the Redis of versions; nil if arrivals bring
 // their features. end closes it.
-func Features(f config.Features, beside config.RedisServer, limits config.Limits) (store consumer.FeatureStore,
+func Features(f config.Features, beside config.RedisServer, limits config.Limits) (store FeatureStore,
 	end func(), err error) {
 	if f.From != config.FromRedis {
 		return nil, func() {}, nil

@@ -5,13 +5,12 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
-	"rivulet/serving"
 )
 
 // forgetter removes what a consumer stores of ids, and their features where these are looked up.
 type forgetter struct {
-	rows     *serving.Watcher // nil: an artifact is pinned, and there are no rows
-	features *advisedFeatures // nil: arrivals bring their features
+	rows     source
+	features FeatureStore // nil: arrivals bring their features
 }
 
 // newForgetter returns the forgetter that the settings want; nil where input.forget is off.
@@ -19,23 +18,14 @@ func newForgetter(cfg config.Consumer, w wire) consumer.Forgetter {
 	if cfg.Input.Forget != config.On {
 		return nil
 	}
-	var f forgetter
-	if from, ok := w.versions.(versions); ok {
-		f.rows, _ = from.source.(*serving.Watcher)
-	}
-	if store, ok := w.features.(advisedFeatures); ok {
-		f.features = &store
-	}
-	return f
+	return forgetter{w.versions.source, w.features}
 }
 
 // Forget implements [consumer.Forgetter].
 func (f forgetter) Forget(ctx context.Context, ids []string) (n int, err error) {
 	known := make([]bool, len(ids))
-	if f.rows != nil {
-		if err := f.rows.Forget(ctx, ids, known); err != nil {
-			return 0, err
-		}
+	if err := f.rows.Forget(ctx, ids, known); err != nil {
+		return 0, err
 	}
 	if f.features != nil {
 		if err := f.features.Remove(ctx, ids, known); err != nil {

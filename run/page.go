@@ -37,7 +37,7 @@ func Page(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(url
 		return err
 	}
 	defer closeStore()
-	if err := pagePipelines(cfg, store, &o); err != nil {
+	if err := pagePipelines(cfg, from, store, &o); err != nil {
 		return err
 	}
 	listener, url, err := listenForPage(ctx, cfg.Page, &o)
@@ -109,7 +109,7 @@ func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll fu
 }
 
 // pagePipelines sets the paths on which the page explains arrivals. They write nothing.
-func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options) error {
+func pagePipelines(cfg config.Page, from consumer.Versions, store consumer.FeatureStore, o *page.Options) error {
 	forms, _, err := Forms(cfg.Input, cfg.Registry)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func pagePipelines(cfg config.Page, store consumer.FeatureStore, o *page.Options
 	for _, d := range []*consumer.Decoder{o.Decoder, o.LitDecoder} {
 		d.LookUp(store, retry.Patience{Logger: o.Log})
 	}
-	path := consumer.PipelineOptions{Versions: versions{o.Versions}, Deliverer: &fileDeliverer{}, Mode: consumer.Node,
+	path := consumer.PipelineOptions{Versions: from, Deliverer: &fileDeliverer{}, Mode: consumer.Node,
 		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits, Features: store,
 		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}
 	if o.Tried, err = consumer.NewPipeline(path); err != nil {

@@ -21,8 +21,8 @@ const levelKey = "log.level"
 // logging are the settings of a program that logs.
 type logging interface{ Logging() config.Log }
 
-// Program reads a program's settings and runs it with its log, which goes to w. At each SIGHUP the settings are read again:
-// log.level changes at once, and the log names the other settings that differ, which need a new start.
+// Program reads a program's settings and runs it with its log, which goes to w. At each SIGHUP the settings are read
+// again: log.level changes at once, and the log names the other settings that differ, which need a new start.
 func Program[T logging](from config.Sources, w io.Writer, program func(cfg T, log *slog.Logger) error) error {
 	cfg, err := config.Load[T](from)
 	if err != nil {

@@ -86,7 +86,7 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 		return nil, err
 	}
 	observer := observe.New(observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes,
-		Cache: from.cache, Arrivals: from.arrivals, Losses: from.losses, Reference: from.reference, NoGroup: true})
+		Cache: from.cache, Arrivals: from.arrivals, Losses: from.Losses, Reference: from.reference, NoGroup: true})
 	limits := cfg.Server
 	o := serve.Options{
 		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode),

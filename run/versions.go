@@ -19,8 +19,14 @@ import (
 	"rivulet/serving"
 )
 
-// source gives versions: a serving.Watcher or a serving.Pin.
-type source interface{ Current() *serving.Version }
+// source gives versions: a [serving.Watcher], or a [serving.Pin], which has no Redis to report on.
+type source interface {
+	Current() *serving.Version
+	Trouble() error
+	StartOver()
+	Losses() mapping.LossStats
+	Forget(ctx context.Context, ids []string, known []bool) error
+}
 
 // versions is a source as the consumer asks for it; a nil *Version must not become a Version.
 type versions struct{ source }
@@ -32,27 +38,16 @@ func (v versions) Current() consumer.Version {
 	return nil
 }
 
-// Trouble is why a watcher cannot follow CURRENT, and what to do; nil: it can.
+// Trouble is the reason why there is no version yet, and what to do.
 func (v versions) Trouble() error {
-	watcher, ok := v.source.(*serving.Watcher)
-	if !ok {
-		return nil
-	}
-	err := watcher.Trouble()
-	if watcher.Ready() {
+	err := v.source.Trouble()
+	if v.source.Current() != nil {
 		return nil
 	}
 	if errors.Is(err, serving.ErrNothingPublished) {
 		err = fmt.Errorf("%w: trainer publish --artifact DIRECTORY with the same redis.url and redis.prefix", err)
 	}
 	return err
-}
-
-// StartOver has a watcher forget what it has refused.
-func (v versions) StartOver() {
-	if watcher, ok := v.source.(*serving.Watcher); ok {
-		watcher.StartOver()
-	}
 }
 
 // name is the version that is served, "" before the first.
@@ -65,8 +60,8 @@ func (v versions) name() string {
 
 // classes are the names of the serving version's classes, none before the first version.
 func (v versions) classes() []string {
-	if current := v.source.Current(); current != nil && current.Task() == target.Classes {
-		return current.Classes()
+	if current := v.source.Current(); current != nil && current.Info().Task == target.Classes {
+		return current.Info().Classes
 	}
 	return nil
 }
@@ -87,14 +82,6 @@ func (v versions) cache() mapping.CacheStats {
 		return current.RowStats()
 	}
 	return mapping.CacheStats{}
-}
-
-// losses counts rows of M that Redis damaged or lost; a pinned artifact asks no Redis.
-func (v versions) losses() mapping.LossStats {
-	if watcher, ok := v.source.(*serving.Watcher); ok {
-		return watcher.Losses()
-	}
-	return mapping.LossStats{}
 }
 
 // arrivals counts the rows of arrivals of the version that is served; ok is false where they get none.
@@ -244,11 +231,6 @@ func signersOf(file string) ([]ed25519.PublicKey, error) {
 	}
 	return keys, nil
 }
-
-var (
-	_ consumer.GrowingVersion = (*serving.Version)(nil)
-	_ consumer.Explainer      = (*serving.Version)(nil)
-)
 
 // output returns the fields of predictions that the settings ask for.
 func output(cfg config.Output) consumer.Output {

@@ -12,6 +12,7 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
+	"rivulet/infer/version"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/serving/keyspace"
@@ -36,8 +37,10 @@ type GrowthOptions struct {
 // and in addition to it.
 const cacheShare = 8
 
-// growthParts holds the parts of a version that give arrivals rows; all are nil if arrivals get none.
+// growthParts are the parts of a version that give arrivals rows; grower is nil if arrivals get none. It implements
+// [version.Growth].
 type growthParts struct {
+	of      string // the version's id
 	grower  *growth.Grower
 	arrived *arrivals.Rows
 	guarded mapping.Lookup // arrived, behind the guard of all lookups
@@ -56,7 +59,8 @@ func (v *Version) prepareGrowth(b *artifact.Bundle, o GrowthOptions) (err error)
 	if v.attachment != artifact.AttachFrozen {
 		return fmt.Errorf("growth is on, so attachment must be frozen, and attachment is %s", v.attachment)
 	}
-	v.growthParts.grower, err = b.Grower(map[string]infer.Deployment{v.Model(): v.predictor.Model})
+	v.growth.of = v.ID()
+	v.growth.grower, err = b.Grower(map[string]infer.Deployment{v.Model(): v.predictor.Model})
 	if errors.Is(err, artifact.ErrNoGrowth) {
 		return fmt.Errorf("growth is on: %w", err)
 	}
@@ -69,52 +73,60 @@ func (l *loader) openArrivals(v *Version, p keyspace.Publication) {
 	if !o.On {
 		return
 	}
-	parts := &v.growthParts
+	parts := &v.growth
 	parts.degrade, parts.log = o.Degrade, l.log
 	parts.arrived = arrivals.New(l.client, l.keys.Arrivals(v.ID(), p), arrivals.Options{TTL: o.TTL, MaxRows: o.MaxRows,
 		MaxBytes: o.MaxBytes, CacheBytes: l.cacheBytes / cacheShare, Limit: l.limit, Log: l.log})
 	parts.guarded = l.guard.Lookup(parts.arrived)
 }
 
-// FindArrivals fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row. If the version
-// may degrade and Redis cannot be asked, all rows are Unread.
-func (v *Version) FindArrivals(ctx context.Context, ids []string, rows []attach.Row) error {
-	if err := v.guarded.Rows(ctx, ids, rows); err != nil {
-		return fmt.Errorf("version %s: %w", v.ID(), err)
+// Growth gives arrivals rows of M; nil if they get none.
+func (v *Version) Growth() version.Growth {
+	if v.growth.grower == nil {
+		return nil
+	}
+	return &v.growth
+}
+
+// Find fills rows[i] for each id ids[i] that is not in T but belongs to an arrival with a row. If the version may
+// degrade and Redis cannot be asked, all rows are Unread.
+func (g *growthParts) Find(ctx context.Context, ids []string, rows []attach.Row) error {
+	if err := g.guarded.Rows(ctx, ids, rows); err != nil {
+		return fmt.Errorf("version %s: %w", g.of, err)
 	}
 	return nil
 }
 
-// Grow solves rows for the arrivals of a batch.
-func (v *Version) Grow(b *attach.Batch) *growth.Solution { return v.grower.Grow(b) }
+// Solve solves rows for the arrivals of a batch.
+func (g *growthParts) Solve(b *attach.Batch) *growth.Solution { return g.grower.Grow(b) }
 
-// KeepArrivals writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is
-// no longer in Redis, or if it may degrade and Redis cannot be reached or takes no writes.
-func (v *Version) KeepArrivals(ctx context.Context, arrived []growth.ArrivalRow) error {
-	switch err := v.arrived.Keep(ctx, arrived); {
+// Keep writes rows of arrivals, see [arrivals.Rows.Keep]. The arrivals get no rows if the version is no longer in
+// Redis, or if it may degrade and Redis cannot be reached or takes no writes.
+func (g *growthParts) Keep(ctx context.Context, arrived []growth.ArrivalRow) error {
+	switch err := g.arrived.Keep(ctx, arrived); {
 	case err == nil:
-		if v.without.Load() && v.without.Swap(false) && v.log != nil {
-			v.log.Info("rows of arrivals are written again", "version", v.ID(), "rows_lost", v.lost.Load())
+		if g.without.Load() && g.without.Swap(false) && g.log != nil {
+			g.log.Info("rows of arrivals are written again", "version", g.of, "rows_lost", g.lost.Load())
 		}
 	case ctx.Err() == nil && (errors.Is(err, mapping.ErrVanished) || errors.Is(err, mapping.ErrDamaged) ||
-		v.degrade && (mapping.Unavailable(err) || mapping.TakesNoWrites(err))):
-		v.lost.Add(uint64(len(arrived)))
-		if v.log != nil && !v.without.Swap(true) {
-			v.log.Warn("rows of arrivals cannot be written: predictions go on, later ones lack these neighbours",
-				"version", v.ID(), "error", err)
+		g.degrade && (mapping.Unavailable(err) || mapping.TakesNoWrites(err))):
+		g.lost.Add(uint64(len(arrived)))
+		if g.log != nil && !g.without.Swap(true) {
+			g.log.Warn("rows of arrivals cannot be written: predictions go on, later ones lack these neighbours",
+				"version", g.of, "error", err)
 		}
 	default:
-		return fmt.Errorf("version %s: %w", v.ID(), err)
+		return fmt.Errorf("version %s: %w", g.of, err)
 	}
 	return nil
 }
 
 // ArrivalStats returns the counts of rows of arrivals; ok is false if arrivals get none.
 func (v *Version) ArrivalStats() (stats arrivals.Stats, ok bool) {
-	if v.arrived == nil {
+	if v.growth.arrived == nil {
 		return stats, false
 	}
-	stats = v.arrived.Stats()
-	stats.Lost = v.lost.Load()
+	stats = v.growth.arrived.Stats()
+	stats.Lost = v.growth.lost.Load()
 	return stats, true
 }

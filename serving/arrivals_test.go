@@ -52,8 +52,8 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		_, one := s.following(t, "one", withGrowth("sgc"))
 		w, other := s.following(t, "other", withGrowth("gcn"))
 		batch := attached(b, 4)
-		grown := one.Grow(batch)
-		if diff := cmp.Diff(grown, other.Grow(batch)); diff != "" {
+		grown := one.Growth().Solve(batch)
+		if diff := cmp.Diff(grown, other.Growth().Solve(batch)); diff != "" {
 			t.Errorf("the row of an arrival hangs on the model that is served:\n%s", diff)
 		}
 		var arrived []growth.ArrivalRow
@@ -61,11 +61,11 @@ func TestArrivalsThroughRedis(t *testing.T) {
 			arrived = append(arrived, growth.ArrivalRow{ID: id, Row: grown.Row(i)})
 		}
 		for k, v := range []*Version{one, other} {
-			expect.OK(t, v.KeepArrivals(t.Context(), arrived[2*k:2*k+2]))
+			expect.OK(t, v.Growth().Keep(t.Context(), arrived[2*k:2*k+2]))
 		}
 		for _, v := range []*Version{one, other} {
 			rows := make([]attach.Row, 5)
-			expect.OK(t, v.FindArrivals(t.Context(), []string{"d", "c", "b", "a", "z"}, rows))
+			expect.OK(t, v.Growth().Find(t.Context(), []string{"d", "c", "b", "a", "z"}, rows))
 			expect.Same(t, []attach.Row{grown.Row(3), grown.Row(2), grown.Row(1), grown.Row(0), {}}, rows, "rows for %s",
 				v.Model())
 		}
@@ -76,7 +76,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 		s.publish(t, grows(t, "v2"))
 		expect.OK(t, tick(t, w))
 		rows := make([]attach.Row, 1)
-		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows); err != nil || rows[0].Known ||
+		if err := w.Current().Growth().Find(t.Context(), []string{"a"}, rows); err != nil || rows[0].Known ||
 			w.Current().ID() != "v2" {
 			t.Errorf("version %s begins with a row of v1: %+v, %v", w.Current().ID(), rows[0], err)
 		}
@@ -90,7 +90,7 @@ func TestArrivalsThroughRedis(t *testing.T) {
 
 		s.publish(t, b)
 		expect.OK(t, tick(t, w))
-		if err := w.Current().FindArrivals(t.Context(), []string{"a"}, rows); err != nil || rows[0].Known ||
+		if err := w.Current().Growth().Find(t.Context(), []string{"a"}, rows); err != nil || rows[0].Known ||
 			w.Current().ID() != "v1" {
 			t.Errorf("version %s begins again with a row of before: %+v, %v", w.Current().ID(), rows[0], err)
 		}
@@ -107,15 +107,15 @@ func TestForgetUnderEveryVersion(t *testing.T) {
 			s.publish(t, b)
 			w, v := s.following(t, name, withGrowth("sgc"))
 			last, served = w, append(served, v)
-			row := v.Grow(attached(b, 2)).Row(0)
-			expect.OK(t, v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "gone", Row: row}, {ID: "stays-" + name, Row: row}}))
+			row := v.Growth().Solve(attached(b, 2)).Row(0)
+			expect.OK(t, v.Growth().Keep(t.Context(), []growth.ArrivalRow{{ID: "gone", Row: row}, {ID: "stays-" + name, Row: row}}))
 		}
 		known := make([]bool, 3)
 		expect.OK(t, last.Forget(t.Context(), []string{"nobody", "gone", "stays-v1"}, known))
 		expect.Same(t, []bool{false, true, true}, known, "known")
 		for _, v := range served {
 			rows := make([]attach.Row, 3)
-			expect.OK(t, v.FindArrivals(t.Context(), []string{"gone", "stays-v1", "stays-v2"}, rows))
+			expect.OK(t, v.Growth().Find(t.Context(), []string{"gone", "stays-v1", "stays-v2"}, rows))
 			if rows[0].Known || rows[1].Known || rows[2].Known != (v.ID() == "v2") {
 				t.Errorf("%s has rows %+v", v.ID(), rows)
 			}
@@ -137,17 +137,17 @@ func TestRefusedWrites(t *testing.T) {
 	w.loader.options, w.loader.log = o, w.o.Log
 	expect.OK(t, w.Load(t.Context()))
 	degrades := w.Current()
-	row, done := waits.Grow(attached(b, 2)).Row(0), 0
+	row, done := waits.Growth().Solve(attached(b, 2)).Row(0), 0
 	for answer, refusing := range writeFaults(t, server, s) {
 		refusing.begin()
 		arrived := []growth.ArrivalRow{{ID: answer, Row: row}}
-		expect.Error(t, waits.KeepArrivals(t.Context(), arrived), answer, "%s", answer)
+		expect.Error(t, waits.Growth().Keep(t.Context(), arrived), answer, "%s", answer)
 		done++
 		_, late := s.following(t, "late", o)
 		for name, v := range map[string]*Version{"degrades": degrades, "late": late} {
 			rows, found := make([]attach.Row, 1), make([]attach.Row, 1)
-			err := errors.Join(v.FindArrivals(t.Context(), []string{answer}, found),
-				v.KeepArrivals(t.Context(), arrived), v.Rows(t.Context(), b.Mapping.IDs[:1], rows))
+			err := errors.Join(v.Growth().Find(t.Context(), []string{answer}, found),
+				v.Growth().Keep(t.Context(), arrived), v.Rows(t.Context(), b.Mapping.IDs[:1], rows))
 			if err != nil || !rows[0].Known || found[0].Known || found[0].Unread {
 				t.Errorf("%s: %s: %v, row of T %+v, of an arrival %+v", answer, name, err, rows[0], found[0])
 			}
@@ -160,7 +160,7 @@ func TestRefusedWrites(t *testing.T) {
 			t.Errorf("logged:\n%s", text)
 		}
 		refusing.end()
-		err := degrades.KeepArrivals(t.Context(), arrived)
+		err := degrades.Growth().Keep(t.Context(), arrived)
 		if stats, _ := degrades.ArrivalStats(); err != nil || stats.Written != uint64(done) ||
 			!strings.Contains(strings.Join(log.take(), "\n"), "are written again") {
 			t.Errorf("after %s: %v, stats %+v", answer, err, stats)
@@ -238,8 +238,8 @@ func TestArrivalsOfAVersionThatIsAway(t *testing.T) {
 		v := w.Current()
 		expect.OK(t, s.client.Del(t.Context(), keysOf(s.prefix).Complete("v1")).Err())
 		rows := make([]attach.Row, 1)
-		err := errors.Join(v.FindArrivals(t.Context(), []string{"a"}, rows),
-			v.KeepArrivals(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Grow(attached(b, 2)).Row(0)}}))
+		err := errors.Join(v.Growth().Find(t.Context(), []string{"a"}, rows),
+			v.Growth().Keep(t.Context(), []growth.ArrivalRow{{ID: "b", Row: v.Growth().Solve(attached(b, 2)).Row(0)}}))
 		if err != nil || !rows[0].Unread {
 			t.Errorf("%v; row %+v", err, rows[0])
 		}

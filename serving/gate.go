@@ -64,9 +64,9 @@ func compare(ctx context.Context, next, was *Version, sample *artifact.Mapping) 
 		found = append(found, fmt.Sprintf("the classes are %.200q in place of %.200q", is.Data.Classes, old.Data.Classes))
 	}
 	switch {
-	case (next.schema == nil) != (was.schema == nil):
+	case (next.info.Schema == nil) != (was.info.Schema == nil):
 		found = append(found, "one has a schema of named features, and the other has none")
-	case !slices.Equal(next.names, was.names) && is.Data.Features == old.Data.Features:
+	case !slices.Equal(next.info.Names, was.info.Names) && is.Data.Features == old.Data.Features:
 		found = append(found, "the positions of features have other names")
 	}
 	if is.Data.Fingerprint != old.Data.Fingerprint && len(sample.IDs) > 0 {
@@ -124,7 +124,7 @@ func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 	batch := &attach.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
 	neighbours, leads := rowsTo(sample, nodes)
 	var weights [][]float32
-	if v.Weighted() { // edges of a usual weight
+	if v.info.Weighted { // edges of a usual weight
 		usual := b.Bins.Edges[len(b.Bins.Edges)/2]
 		for _, rows := range neighbours {
 			weights = append(weights, slices.Repeat([]float32{usual}, len(rows)))

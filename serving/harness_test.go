@@ -306,8 +306,8 @@ func ask(ctx context.Context, v *Version, b *artifact.Bundle, n int) (answer, er
 			return answer{}, err
 		}
 	}
-	r, known := attach.Attach(neighbours, v.SyntheticNodes())
-	x := graph.NewDense(n, v.Features())
+	r, known := attach.Attach(neighbours, v.Info().SyntheticNodes)
+	x := graph.NewDense(n, v.Info().Features)
 	for k := range x.Data {
 		x.Data[k] = rng.Float32()
 	}

@@ -4,9 +4,7 @@ import (
 	"fmt"
 
 	"rivulet/artifact"
-	"rivulet/graph"
 	"rivulet/infer"
-	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 )
@@ -21,21 +19,8 @@ const (
 // Representation returns the representation in predictions: "none", "logits" or "embedding".
 func (v *Version) Representation() string { return v.representation }
 
-// Embed returns the layer before the classifier of n attached arrivals, n×width, as [infer.Embedder] describes it.
-// It panics if the version was not made for embeddings.
-func (v *Version) Embed(b *attach.Batch) *graph.Dense {
-	if v.embedder == nil {
-		panic(fmt.Sprintf("serving: version %s was made for representation %q and is asked for embeddings", v.ID(),
-			v.representation))
-	}
-	return v.embedder.Embeddings(b)
-}
-
-// Threshold returns the probability of the predicted class below which a prediction abstains; 0: none abstains.
-func (v *Version) Threshold() float32 { return v.threshold }
-
-// Joint reports whether arrivals are attached jointly: those of a batch then change each other's predictions.
-func (v *Version) Joint() bool { return v.attachment == artifact.AttachJoint }
+// Embedder gives the layer before the classifier; nil if the version was not made for embeddings.
+func (v *Version) Embedder() infer.Embedder { return v.embedder }
 
 // prepare sets the representation of the deployed model.
 func (v *Version) prepare(b *artifact.Bundle, made *artifact.Model, representation string) error {
@@ -82,7 +67,7 @@ func (v *Version) abstain(coverage float64) error {
 	if coverage == 0 {
 		return nil
 	}
-	if err := v.Task().Require(target.Coverage); err != nil {
+	if err := v.info.Task.Require(target.Coverage); err != nil {
 		return err
 	}
 	if !(coverage > 0 && coverage <= 1) {
@@ -97,6 +82,6 @@ func (v *Version) abstain(coverage float64) error {
 	if err != nil {
 		return fmt.Errorf("a threshold for coverage %v of probabilities with calibration %q: %w", coverage, kind, err)
 	}
-	v.threshold = threshold
+	v.info.Threshold = threshold
 	return nil
 }

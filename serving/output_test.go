@@ -71,7 +71,7 @@ func TestEmbed(t *testing.T) {
 			if v.Representation() != RepresentEmbedding {
 				t.Errorf("%s: representation is %q", made.Name, v.Representation())
 			}
-			if diff := cmp.Diff(want.Embeddings(batch), v.Embed(batch)); diff != "" {
+			if diff := cmp.Diff(want.Embeddings(batch), v.Embedder().Embeddings(batch)); diff != "" {
 				t.Errorf("%s, %s: embeddings differ (-by hand +served):\n%s", made.Name, attachment, diff)
 			}
 		}
@@ -97,10 +97,10 @@ func testEmbedThroughRedis(t *testing.T, s *server) {
 	expect.OK(t, w.poll(t.Context()))
 	batch := attached(b, 4)
 	want := artifacttest.Model(b, 0).FrozenFeatures(b.Models[0].Features, &b.Preprocess).Embeddings(batch)
-	if diff := cmp.Diff(want, w.Current().Embed(batch)); diff != "" {
+	if diff := cmp.Diff(want, w.Current().Embedder().Embeddings(batch)); diff != "" {
 		t.Errorf("embeddings differ (-artifact +served):\n%s", diff)
 	}
-	if got := w.Current().Threshold(); got != 0.6 {
+	if got := w.Current().Info().Threshold; got != 0.6 {
 		t.Errorf("threshold is %v, want the artifact's 0.6", got)
 	}
 }
@@ -138,7 +138,7 @@ func TestThreshold(t *testing.T) {
 		{Options{Coverage: 1, Calibration: "lp"}, 0.2},
 		{Options{Coverage: 0.75, Model: "gcn"}, 0.6},
 	} {
-		if got := inMemory(t, b, tc.options).Threshold(); got != tc.want {
+		if got := inMemory(t, b, tc.options).Info().Threshold; got != tc.want {
 			t.Errorf("%+v: threshold is %v, want %v", tc.options, got, tc.want)
 		}
 	}
@@ -169,14 +169,11 @@ func TestNewRefusesOutputs(t *testing.T) {
 		"coverage is 0.2, the artifact's risk-coverage curve goes from 0.5 to 1") {
 		t.Errorf("below the curve: %v", err)
 	}
-	if v := inMemory(t, plain, Options{Attachment: "joint", Representation: RepresentEmbedding}); v.Embed(attached(plain,
+	if v := inMemory(t, plain, Options{Attachment: "joint", Representation: RepresentEmbedding}); v.Embedder().Embeddings(attached(plain,
 		3)).Cols != 7 {
 		t.Error("a joint sgc does not embed into the features' width")
 	}
-	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `representation "logits" and is asked for embeddings`) {
-			t.Errorf("Embed of a version that was not made for it: %s", text)
-		}
-	}()
-	inMemory(t, plain, Options{Representation: RepresentLogits}).Embed(attached(plain, 3))
+	if inMemory(t, plain, Options{Representation: RepresentLogits}).Embedder() != nil {
+		t.Error("a version that was not made for embeddings has them")
+	}
 }

@@ -18,7 +18,7 @@ func TestSchemaIsPublishedAndLoaded(t *testing.T) {
 		b.Schema = of
 		s.publish(t, sealed(t, b, "v1"))
 		_, v := s.following(t, "consumer", Options{})
-		if got := v.Schema(); got == nil || got.Hash() != of.Hash() {
+		if got := v.Info().Schema; got == nil || got.Hash() != of.Hash() {
 			t.Errorf("the version has the schema %v", got)
 		}
 	})

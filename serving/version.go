@@ -17,9 +17,8 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
 	"rivulet/infer/retrieval"
-	"rivulet/infer/target"
+	"rivulet/infer/version"
 	"rivulet/mapping"
-	"rivulet/schema"
 )
 
 // Auto leaves a choice of [Options] to the artifact.
@@ -54,24 +53,24 @@ type Options struct {
 // Version is one artifact, ready to serve. It never changes and is safe for concurrent use.
 type Version struct {
 	manifest       artifact.Manifest
+	info           version.Info
 	model          artifact.ModelInfo
 	attachment     string
 	predictor      infer.Predictor
-	explainer      *explain.Explainer
+	explainer      *explain.Explainer // nil: answers of the task have no reasons
 	representation string
 	embedder       infer.Embedder // nil unless representation is "embedding"
-	threshold      float32
-	schema         *schema.Schema // nil: features have positions only
-	names          []string       // of features by position; nil without a schema
 	rows           mapping.Lookup
-	bins           *graph.Bins      // of edges by weight or direction; nil: they have neither
-	plane          *artifact.Map    // nil: the artifact has none
-	candidates     *retrieval.Index // nil: the task is another one than links
-	growthParts
+	memory         *mapping.Memory // rows, where all of M is in memory; else nil
+	plane          *artifact.Map   // nil: the artifact has none
+	growth         growthParts
 }
 
 // ID returns the artifact's version.
 func (v *Version) ID() string { return v.manifest.Version }
+
+// Info returns the description of the version. It is shared and must not be changed.
+func (v *Version) Info() *version.Info { return &v.info }
 
 // Manifest returns the description of the artifact. It is shared and must not be changed.
 func (v *Version) Manifest() *artifact.Manifest { return &v.manifest }
@@ -85,49 +84,16 @@ func (v *Version) Attachment() string { return v.attachment }
 // Calibration returns the calibration that turns logits into probabilities.
 func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibration }
 
-// Classes returns the names of the C classes, by index.
-func (v *Version) Classes() []string { return v.manifest.Data.Classes }
-
-// Task returns the version's task.
-func (v *Version) Task() target.Task { return v.manifest.Task }
-
-// Radius returns half the width of the interval of each output; nil where the task is not numbers.
-func (v *Version) Radius() []float64 { return v.model.Radius }
-
-// Candidates are the nodes with which a task of links answers; nil where the task is another one.
-func (v *Version) Candidates() *retrieval.Index { return v.candidates }
-
-// Features returns d, the number of raw features of an arrival.
-func (v *Version) Features() int { return v.manifest.Data.Features }
-
-// Schema returns the schema that makes rows of named features; nil if the artifact has none.
-func (v *Version) Schema() *schema.Schema { return v.schema }
-
 // Map returns S in the plane; nil if the artifact has no map. It is shared and must not be changed.
 func (v *Version) Map() *artifact.Map { return v.plane }
-
-// SyntheticNodes returns N', the number of columns of M.
-func (v *Version) SyntheticNodes() int { return v.manifest.SyntheticNodes }
-
-// Weighted reports whether edges have weights.
-func (v *Version) Weighted() bool { return v.bins != nil && !v.bins.ByRelation() }
-
-// Bins are the bins of edges whose tables are served, by weight or by relation. They are nil where edges have neither,
-// and in joint attachment, where every weight counts as it is.
-func (v *Version) Bins() *graph.Bins {
-	if v.attachment == artifact.AttachJoint {
-		return nil
-	}
-	return v.bins
-}
 
 // Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
 // these are all 1 if there are none. Where edges have relations and a row does not say its own, its edge has all that
 // lead from the arrivals, or that lead to them where these bring no others.
 func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
-	of, columns := new(attach.Attacher), v.SyntheticNodes()
-	if v.bins.ByRelation() {
-		all := v.bins.Leading()
+	of, columns := new(attach.Attacher), v.info.SyntheticNodes
+	if bins := v.info.Relations(); bins != nil {
+		all := bins.Leading()
 		var relations [][]uint32
 		for _, rows := range neighbours {
 			of := make([]uint32, len(rows))
@@ -136,10 +102,10 @@ func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][
 			}
 			relations = append(relations, of)
 		}
-		neighbours, columns = of.Relate(neighbours, relations, columns), columns*v.bins.Len()
+		neighbours, columns = of.Relate(neighbours, relations, columns), columns*bins.Len()
 	}
-	if v.Weighted() {
-		neighbours, columns = of.Weigh(neighbours, weights, v.Bins(), columns), columns*v.Bins().Len()
+	if v.info.Weighted {
+		neighbours, columns = of.Weigh(neighbours, weights, v.info.Bins, columns), columns*v.info.Bins.Len()
 	}
 	of.Attach(b, neighbours, columns)
 }
@@ -155,10 +121,10 @@ func (v *Version) Rows(ctx context.Context, ids []string, rows []attach.Row) err
 // Numbers sets numbers[i] to the number of the row of ids[i] in an M in memory ([mapping.Memory.Numbers]). It returns
 // nil, and sets nothing, if M is not in memory.
 func (v *Version) Numbers(ids []string, numbers []uint32) *attach.PackedRows {
-	if m, ok := v.rows.(*mapping.Memory); ok {
-		return m.Numbers(ids, numbers)
+	if v.memory == nil {
+		return nil
 	}
-	return nil
+	return v.memory.Numbers(ids, numbers)
 }
 
 // RowStats returns the counts of lookups of the version's rows, and how many rows are in memory.
@@ -178,12 +144,15 @@ func (v *Version) Predict(b *attach.Batch) (logits, probabilities *graph.Dense) 
 // keeps references to the bundle's memory. The warnings name choices that the artifact was not made for. An error about
 // an option is a [*ChoiceError], and names the artifact's choices.
 func New(b *artifact.Bundle, rows mapping.Lookup, o Options) (v *Version, warnings []string, err error) {
-	v = &Version{manifest: b.Manifest, rows: rows, schema: b.Schema, plane: b.Map}
+	m := &b.Manifest
+	v = &Version{manifest: *m, rows: rows, plane: b.Map, info: version.Info{ID: m.Version, Task: m.Task,
+		Classes: m.Data.Classes, Features: m.Data.Features, Schema: b.Schema, SyntheticNodes: m.SyntheticNodes}}
+	v.memory, _ = rows.(*mapping.Memory)
 	if b.Schema != nil {
-		v.names = b.Schema.Names()
+		v.info.Names = b.Schema.Names()
 	}
 	if b.Candidates != nil {
-		v.candidates = retrieval.New(b.Candidates.IDs, b.Candidates.Vectors)
+		v.info.Candidates = retrieval.New(b.Candidates.IDs, b.Candidates.Vectors)
 	}
 	made, err := v.choose(b, o)
 	if err != nil {
@@ -224,8 +193,9 @@ func (v *Version) choose(b *artifact.Bundle, o Options) (*artifact.Model, error)
 		return nil, OptionModel.because(fmt.Errorf("model is %q, the artifact has %s", name, strings.Join(has, ", ")))
 	}
 	v.model = v.manifest.Models[at]
+	v.info.Radius = v.model.Radius
 	for _, capability := range o.Capabilities {
-		if err := v.Task().Require(capability); err != nil {
+		if err := v.info.Task.Require(capability); err != nil {
 			return nil, OptionTask.because(err)
 		}
 	}
@@ -276,9 +246,11 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 	if err != nil {
 		return err
 	}
-	v.predictor.Expert, v.bins = b.Expert(made.Name), model.Architecture.Bins(b.Bins)
-	if v.attachment == artifact.AttachJoint {
-		if err := v.Task().Require("attachment joint"); b.Candidates != nil { // their vectors are in the tables
+	v.predictor.Expert = b.Expert(made.Name)
+	bins := model.Architecture.Bins(b.Bins)
+	v.info.Weighted = bins != nil && !bins.ByRelation()
+	if v.info.Joint = v.attachment == artifact.AttachJoint; v.info.Joint {
+		if err := v.info.Task.Require("attachment joint"); b.Candidates != nil { // their vectors are in the tables
 			return OptionAttachment.because(err)
 		}
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
@@ -288,6 +260,7 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 		return OptionAttachment.because(fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)",
 			v.model.Attachment))
 	}
+	v.info.Bins = bins
 	v.predictor.Model = model.Frozen(made.Tables, &b.Preprocess)
 	return OptionCalibration.because(v.deployTables(made))
 }
@@ -296,7 +269,7 @@ func (v *Version) deployJointPropagation(s *artifact.Synthetic, made *artifact.M
 	c := v.predictor.Calibration
 	switch c.Kind {
 	case propagation.Labels:
-		v.predictor.Propagation = infer.JointLabels(s.Adj, s.Labels, len(v.Classes()), c.Alpha)
+		v.predictor.Propagation = infer.JointLabels(s.Adj, s.Labels, len(v.info.Classes), c.Alpha)
 	case propagation.Errors:
 		model, ok := v.predictor.Model.(infer.NodeLogits)
 		if !ok {
@@ -330,3 +303,15 @@ func Pinned(v *Version) Pin { return Pin{v} }
 
 // Current returns the version.
 func (p Pin) Current() *Version { return p.version }
+
+// Trouble returns nil: nothing is waited for.
+func (Pin) Trouble() error { return nil }
+
+// StartOver does nothing: nothing was refused.
+func (Pin) StartOver() {}
+
+// Losses returns no losses: M is not in Redis.
+func (Pin) Losses() mapping.LossStats { return mapping.LossStats{} }
+
+// Forget removes nothing: nothing is stored of arrivals.
+func (Pin) Forget(context.Context, []string, []bool) error { return nil }

@@ -133,8 +133,8 @@ func TestPinned(t *testing.T) {
 	if got := Pinned(v).Current(); got != v {
 		t.Errorf("pinned version is %p, want %p", got, v)
 	}
-	if v.Features() != 7 || v.SyntheticNodes() != 12 || len(v.Classes()) != 4 || v.Manifest().Data.Nodes != 300 {
-		t.Errorf("version of %d features, %d synthetic nodes, classes %q", v.Features(), v.SyntheticNodes(), v.Classes())
+	if v.Info().Features != 7 || v.Info().SyntheticNodes != 12 || len(v.Info().Classes) != 4 || v.Manifest().Data.Nodes != 300 {
+		t.Errorf("version of %d features, %d synthetic nodes, classes %q", v.Info().Features, v.Info().SyntheticNodes, v.Info().Classes)
 	}
 	if got := v.RowStats(); got.Entries != 300 || got.Hits != 0 {
 		t.Errorf("counts of rows are %+v, want 300 in memory and none asked for", got)

@@ -317,8 +317,8 @@ func (w *Watcher) logTaken(v, before *Version, warnings []string) {
 	}
 	w.o.Log.Info("serving version", "version", v.ID(), "previous", previous, "model", v.Model(), "attachment",
 		v.Attachment(),
-		"calibration", v.Calibration().Kind, "synthetic_nodes", v.SyntheticNodes(), "rows", v.manifest.Mapping.Rows,
-		"features", v.Features(), "classes", len(v.Classes()), "fingerprint", v.manifest.Data.Fingerprint)
+		"calibration", v.Calibration().Kind, "synthetic_nodes", v.info.SyntheticNodes, "rows", v.manifest.Mapping.Rows,
+		"features", v.info.Features, "classes", len(v.info.Classes), "fingerprint", v.manifest.Data.Fingerprint)
 }
 
 // report logs a problem when it begins or changes, and when it ends.

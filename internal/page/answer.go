@@ -185,8 +185,8 @@ func (p *Page) written(ctx context.Context, rec *kafka.Record) json.RawMessage {
 	defer cancel()
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	p.o.Decoder.Reads(v.Schema(), nil)
-	a, _, err := p.o.Decoder.Arrival(ctx, rec, v.Features())
+	p.o.Decoder.Reads(v.Info().Schema, nil)
+	a, _, err := p.o.Decoder.Arrival(ctx, rec, v.Info().Features)
 	if err != nil {
 		return nil
 	}

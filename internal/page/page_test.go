@@ -48,15 +48,6 @@ type pinnedVersion struct{ v *serving.Version }
 
 func (p pinnedVersion) Current() *serving.Version { return p.v }
 
-type asVersions struct{ pinnedVersion }
-
-func (p asVersions) Current() consumer.Version {
-	if p.v == nil {
-		return nil
-	}
-	return p.v
-}
-
 // redis is what Redis has.
 type redis struct {
 	mu       sync.Mutex
@@ -128,7 +119,11 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	if change != nil {
 		change(&o)
 	}
-	path := consumer.PipelineOptions{Versions: asVersions{o.Versions.(pinnedVersion)}, Deliverer: nowhere{},
+	var pinned consumer.Pin
+	if v := o.Versions.Current(); v != nil {
+		pinned.Version = v
+	}
+	path := consumer.PipelineOptions{Versions: pinned, Deliverer: nowhere{},
 		Mode:   consumer.Node,
 		Output: consumer.Output{Probabilities: true}}
 	for _, to := range []**consumer.Pipeline{&o.Records, &o.Tried} {

@@ -49,7 +49,7 @@ func (p *Page) plane(w http.ResponseWriter, _ *http.Request) {
 		row := m.Shares.Row(i)
 		out.Class[i] = slices.Index(row, slices.Max(row))
 	}
-	for _, name := range v.Classes() {
+	for _, name := range v.Info().Classes {
 		out.Classes = append(out.Classes, shown(name))
 	}
 	writeJSON(w, http.StatusOK, out)
@@ -87,14 +87,14 @@ func (p *Page) planeNode(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := Node{Node: i, Mass: m.Mass[i], Features: []Weight{}}
-	n.Shares, n.Rest, n.Others = sharesOf(m.Shares.Row(i), v.Classes())
+	n.Shares, n.Rest, n.Others = sharesOf(m.Shares.Row(i), v.Info().Classes)
 	if m.Heaviest != nil {
 		n.Heaviest = []Weight{}
 		for _, h := range m.Heaviest[i] {
 			n.Heaviest = append(n.Heaviest, Weight{ID: shown(h.ID), Weight: h.Weight})
 		}
 	}
-	names := v.FeatureNames()
+	names := v.Info().Names
 	for _, f := range m.Features[i] {
 		name := strconv.Itoa(int(f.Feature))
 		if names != nil {
@@ -207,8 +207,8 @@ func (p *Page) light(ctx context.Context) {
 			if !chance.takes(at.Partition, at.Offset) {
 				continue
 			}
-			decoder.Reads(v.Schema(), nil)
-			a, _, err := decoder.Arrival(ctx, &records[k], v.Features())
+			decoder.Reads(v.Info().Schema, nil)
+			a, _, err := decoder.Arrival(ctx, &records[k], v.Info().Features)
 			if err != nil {
 				continue // a dead letter, or no arrival
 			}

@@ -83,14 +83,9 @@ func arrival(answer *trainer.Answer) event.Arrival {
 	return a
 }
 
-// pinned is one version.
-type pinned struct{ *serving.Version }
-
-func (p pinned) Current() consumer.Version { return p.Version }
-
 // serve makes a version of the artifact with the rows of M of the nodes' neighbours alone: M need not fit into memory.
 // It counts the ids of T that are too long.
-func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refusals) (pinned, error) {
+func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refusals) (*serving.Version, error) {
 	wanted := map[string]bool{}
 	for _, a := range answers {
 		for _, id := range slices.Concat(a.Edges, a.Incoming) {
@@ -101,11 +96,11 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refu
 	m := &artifact.Mapping{Rows: rows}
 	for piece, err := range b.Pieces() {
 		if err != nil {
-			return pinned{}, err
+			return nil, err
 		}
 		for i, id := range piece.IDs {
 			if _, err := r.arrival(&event.Arrival{ID: id}, l); err != nil {
-				return pinned{}, err
+				return nil, err
 			}
 			if !wanted[id] {
 				continue
@@ -117,15 +112,15 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refu
 		}
 	}
 	version, _, err := serving.New(b, mapping.FromArtifact(m), serving.Options{})
-	return pinned{version}, err
+	return version, err
 }
 
 // compare decodes records and predicts them, and compares the predictions with the answers.
-func compare(ctx context.Context, version pinned, answers []trainer.Answer, records []kafka.Record,
+func compare(ctx context.Context, version *serving.Version, answers []trainer.Answer, records []kafka.Record,
 	l event.Limits) error {
 	decoder := consumer.NewDecoder(form.Reader{}, l)
-	decoder.Reads(version.Schema(), nil)
-	taken, err := decoder.Arrivals(ctx, records, version.Features())
+	decoder.Reads(version.Info().Schema, nil)
+	taken, err := decoder.Arrivals(ctx, records, version.Info().Features)
 	if err != nil {
 		return err
 	}
@@ -138,8 +133,8 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 		}
 	}
 	out := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: out, Mode: consumer.Node,
-		Limits: l, Output: consumer.Output{Probabilities: true}})
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version},
+		Deliverer: out, Mode: consumer.Node, Limits: l, Output: consumer.Output{Probabilities: true}})
 	if err == nil {
 		err = pipeline.Process(ctx, consumer.Intake{Name: "preflight", Records: records})
 	}
@@ -153,12 +148,12 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 			return fmt.Errorf("%s node %q gets no prediction: %s", of.Role, of.ID, out.dead)
 		}
 		for c, n := range out.records[i].Numbers {
-			want, scale := float64(of.Probabilities[c]), max(1, version.Radius()[c], math.Abs(float64(of.Probabilities[c])))
+			want, scale := float64(of.Probabilities[c]), max(1, version.Info().Radius[c], math.Abs(float64(of.Probabilities[c])))
 			if !(math.Abs(float64(n.Value)-want) <= tolerance*scale) {
 				return fmt.Errorf("%s node %q: %s is %v at a consumer and %v at the trainer", of.Role, of.ID, n.Name, n.Value, want)
 			}
 		}
-		if version.Task() == target.Number && len(out.records[i].Numbers) != len(of.Probabilities) {
+		if version.Info().Task == target.Number && len(out.records[i].Numbers) != len(of.Probabilities) {
 			return fmt.Errorf("%s node %q: %d numbers at a consumer and %d at the trainer", of.Role, of.ID,
 				len(out.records[i].Numbers), len(of.Probabilities))
 		}
@@ -168,7 +163,7 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 		for c, p := range out.records[i].Probabilities {
 			if want := of.Probabilities[c]; !(math.Abs(float64(p-want)) <= tolerance) {
 				return fmt.Errorf("%s node %q: probabilities[%d] (class %q) is %v at a consumer and %v at the trainer", of.Role,
-					of.ID, c, version.Classes()[c], p, want)
+					of.ID, c, version.Info().Classes[c], p, want)
 			}
 		}
 	}
@@ -176,8 +171,8 @@ func compare(ctx context.Context, version pinned, answers []trainer.Answer, reco
 }
 
 // sameLinks compares the candidates of a prediction with the best for the trainer's embedding of the node.
-func sameLinks(ctx context.Context, of *trainer.Answer, got []event.Link, version pinned) error {
-	candidates := version.Candidates()
+func sameLinks(ctx context.Context, of *trainer.Answer, got []event.Link, version *serving.Version) error {
+	candidates := version.Info().Candidates
 	if candidates == nil {
 		return nil
 	}

@@ -359,7 +359,7 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	value, err := json.Codec{}.AppendArrival(nil, &a)
 	expect.OK(t, err)
 	sink := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: sink, Mode: consumer.Node,
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink, Mode: consumer.Node,
 		Limits: standard, Output: consumer.Output{Logits: true}})
 	in := consumer.Intake{Name: "one", Records: []kafka.Record{{Key: []byte("k"), Value: value}}}
 	if err == nil {
@@ -370,8 +370,8 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	}
 	p := sink.records[0]
 	for k, n := range p.Numbers {
-		radius := version.Radius()[k]
-		if n.Name != version.Classes()[k] || !(n.Lower < n.Value && n.Value < n.Upper) ||
+		radius := version.Info().Radius[k]
+		if n.Name != version.Info().Classes[k] || !(n.Lower < n.Value && n.Value < n.Upper) ||
 			math.Abs(float64(n.Upper-n.Lower)-2*radius) > 1e-3*radius {
 			t.Errorf("%+v with radius %v", n, radius)
 		}
@@ -418,7 +418,7 @@ func TestConsumersPredictLinks(t *testing.T) {
 	}
 	const most = 7
 	sink := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: version, Deliverer: sink, Mode: consumer.Node,
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink, Mode: consumer.Node,
 		Limits: standard, Output: consumer.Output{TopK: most}})
 	in := consumer.Intake{Name: "all", Records: records}
 	if err == nil {

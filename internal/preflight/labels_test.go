@@ -60,7 +60,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 		Capabilities: []string{target.TopK, target.Probabilities, target.LabelsTopic}})
 	expect.OK(t, err)
 	sink := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: pinned{version}, Deliverer: sink,
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink,
 		Mode: consumer.Node, Limits: standard, Output: consumer.Output{Probabilities: true, TopK: 1}})
 	expect.OK(t, err)
 	in := consumer.Intake{Name: "some"}
@@ -79,7 +79,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 		for c, v := range p.Probabilities {
 			if of := slices.IndexFunc(p.Labels, func(s event.Score) bool { return s.Class == c }); of >= 0 {
 				said++
-				if v < 0.5 || p.Labels[of].Probability != v || p.Labels[of].Name != version.Classes()[c] {
+				if v < 0.5 || p.Labels[of].Probability != v || p.Labels[of].Name != version.Info().Classes[c] {
 					t.Errorf("label %+v of probabilities %v", p.Labels[of], p.Probabilities)
 				}
 			} else if v >= 0.5 {
@@ -92,7 +92,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 		if p.Abstained {
 			abstained++
 		}
-		if p.Abstained != (p.Probability < version.Threshold()) || p.Probability < 0.5 || p.ClassName != "" ||
+		if p.Abstained != (p.Probability < version.Info().Threshold) || p.Probability < 0.5 || p.ClassName != "" ||
 			p.Labels == nil ||
 			len(p.Top) != 1 || p.Numbers != nil {
 			t.Errorf("%s: %+v", out.Answers[k].ID, p)

@@ -155,7 +155,7 @@ func (r *Refresher) encode(ctx context.Context) error {
 		return err
 	}
 	if was != nil {
-		if options.Keep = was.Schema(); options.Keep == nil {
+		if options.Keep = was.Info().Schema; options.Keep == nil {
 			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(), was.ID())
 		}
 	}

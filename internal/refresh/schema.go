@@ -18,7 +18,7 @@ func (r *Refresher) keptSchema(was *serving.Version) (*schema.Schema, error) {
 	if s := r.Graph.Schema(); s != nil || was == nil {
 		return s, nil
 	}
-	s := was.Schema()
+	s := was.Info().Schema
 	if s != nil && s.Width() != r.Graph.Features() {
 		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", r.Graph.Name(),
 			r.Graph.Features(), was.ID(), s.Width())
@@ -55,14 +55,14 @@ func encoded(d *dataset.Dataset, options trainer.Options) (*dataset.Dataset, *sc
 // positions returns the validation nodes with features in the positions of the version that serves.
 func (o *Round) positions(d *dataset.Dataset, was *serving.Version) (*dataset.Dataset, error) {
 	s := o.grown.Schema()
-	if was == nil || s == nil || was.Schema() == nil || was.Schema().Hash() == s.Hash() {
+	if was == nil || s == nil || was.Info().Schema == nil || was.Info().Schema.Hash() == s.Hash() {
 		return d, nil
 	}
 	if d.Values == nil {
 		return nil, fmt.Errorf("the graph has features of the schema %s, and %s those of %s: they cannot be compared",
 			s.Hash(),
-			was.ID(), was.Schema().Hash())
+			was.ID(), was.Info().Schema.Hash())
 	}
-	d, _, err := encoded(d, trainer.Options{Keep: was.Schema()})
+	d, _, err := encoded(d, trainer.Options{Keep: was.Info().Schema})
 	return d, err
 }

@@ -173,9 +173,9 @@ func ask(d *dataset.Dataset, versions ...*serving.Version) (q *questions, err er
 		return q, nil
 	}
 	counts := map[string]int{}
-	versions = slices.DeleteFunc(versions, func(v *serving.Version) bool { return v == nil || v.Candidates() == nil })
+	versions = slices.DeleteFunc(versions, func(v *serving.Version) bool { return v == nil || v.Info().Candidates == nil })
 	for _, v := range versions {
-		for _, id := range v.Candidates().IDs() {
+		for _, id := range v.Info().Candidates.IDs() {
 			if counts[id]++; counts[id] == len(versions) {
 				q.candidates = append(q.candidates, id)
 			}
@@ -192,16 +192,16 @@ func ask(d *dataset.Dataset, versions ...*serving.Version) (q *questions, err er
 // the data's.
 func (q *questions) score(ctx context.Context, served *serving.Version, size int) (float64, error) {
 	d := q.nodes
-	if got, want := served.Features(), d.X.Cols(); got != want {
+	if got, want := served.Info().Features, d.X.Cols(); got != want {
 		return 0, fmt.Errorf("the artifact is for %d features, the data have %d", got, want)
 	}
-	if got := served.Task(); got != d.Task {
+	if got := served.Info().Task; got != d.Task {
 		return 0, fmt.Errorf("the artifact's task is %s, that of the data %s", got, d.Task)
 	}
-	if got := served.Classes(); d.Task != target.Links && !slices.Equal(got, d.Classes) {
+	if got := served.Info().Classes; d.Task != target.Links && !slices.Equal(got, d.Classes) {
 		return 0, fmt.Errorf("the artifact's %s are %q, those of the data %q", d.Task.Outputs(), got, d.Classes)
 	}
-	if got := served.Bins(); got.ByRelation() != (d.By != nil) || d.By != nil &&
+	if got := served.Info().Bins; got.ByRelation() != (d.By != nil) || d.By != nil &&
 		(!slices.Equal(got.Types, d.By.Types) || got.Directed != d.By.Directed) {
 		return 0, errors.New("the artifact reads other types or directions of edges than the data have")
 	}
@@ -210,7 +210,7 @@ func (q *questions) score(ctx context.Context, served *serving.Version, size int
 		return 0, fmt.Errorf("attaching validation nodes: %w", err)
 	}
 	if q.links != nil {
-		set.Queries = q.links(served.Candidates().Vectors(q.candidates))
+		set.Queries = q.links(served.Info().Candidates.Vectors(q.candidates))
 	}
 	return eval.Run(served, set).Score(set), ctx.Err()
 }

@@ -32,7 +32,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // slot gives a version that can be swapped.
-type slot struct{ now atomic.Pointer[gated] }
+type slot struct {
+	consumer.Pin // has no trouble
+	now          atomic.Pointer[gated]
+}
 
 func (s *slot) Current() consumer.Version {
 	if v := s.now.Load(); v != nil {

@@ -84,7 +84,7 @@ func (l *lane) run(ctx context.Context) {
 // does not take the others with it.
 func (l *lane) serve(ctx context.Context) {
 	v := l.versions.Current()
-	together := v == nil || !v.Joint()
+	together := v == nil || !v.Info().Joint
 	if together {
 		err := l.process(ctx, l.batch, 0, everything)
 		if len(l.batch) == 1 || !errors.Is(err, consumer.ErrLookup) {

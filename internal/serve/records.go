@@ -29,8 +29,8 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) *refusal {
 }
 
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) *refusal {
-	if of, ok := s.o.Path.Versions.Current().(consumer.Tasked); ok {
-		if err := of.Task().Require("an explanation"); err != nil {
+	if v := s.o.Path.Versions.Current(); v != nil {
+		if err := v.Info().Task.Require("an explanation"); err != nil {
 			return refused(http.StatusNotFound, "not_found", "%v; POST records to %s", err, predictPath)
 		}
 	}

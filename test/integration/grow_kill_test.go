@@ -244,7 +244,7 @@ func (s *growing) checkRows() {
 		ids = append(ids, of...)
 	}
 	rows := make([]attach.Row, len(ids))
-	s.must(s.reader().FindArrivals(s.t.Context(), ids, rows))
+	s.must(s.reader().Growth().Find(s.t.Context(), ids, rows))
 	for i, id := range ids {
 		if !rows[i].Known {
 			s.t.Errorf("%s has no row", id)

@@ -216,14 +216,14 @@ func (l *lateEdges) check() {
 		l.must(ofT.Rows(l.t.Context(), a.Edges, neighbours))
 		b := &attach.Batch{X: graph.Features{Sparse: &graph.CSR{Rows: 1, Cols: l.bundle.Manifest.Data.Features,
 			RowPtr: []int{0, len(a.Features.Indices)}, ColIdx: a.Features.Indices, Val: a.Features.Values}}}
-		b.R, b.Known = attach.Attach([][]attach.Row{neighbours}, v.SyntheticNodes())
+		b.R, b.Known = attach.Attach([][]attach.Row{neighbours}, v.Info().SyntheticNodes)
 		logits, _ := v.Predict(b)
 		if one.Known != len(a.Edges) || harness.Bits(one.Logits) != harness.Bits(logits.Row(0)) {
 			l.t.Errorf("%s: with %d edges it has logits%s, the whole arrival with %d edges%s", id, one.Known,
 				harness.Bits(one.Logits), len(a.Edges), harness.Bits(logits.Row(0)))
 		}
 		row, other := l.rowOf(stored, id), l.rowOf(undisturbed, id)
-		if whole := fmt.Sprint(v.Grow(b).Row(0)); row != whole || other != whole {
+		if whole := fmt.Sprint(v.Growth().Solve(b).Row(0)); row != whole || other != whole {
 			l.t.Errorf("%s has the row %s, without kills %s, the whole arrival %s", id, row, other, whole)
 		}
 	}
