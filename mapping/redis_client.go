@@ -56,6 +56,11 @@ type RedisOptions struct {
 // dead node sends no redirections.
 const clusterStateTTL = 2 * time.Second
 
+// idleTime is how long a connection may be idle before it is given up, by default: as long as any other wait lasts before
+// it starts over. A server may be gone without a word, and another one may have its name. Each attempt then costs a
+// time-out for each connection that it tries, and gives it up; those that were not tried are given up after this time.
+const idleTime = 3 * time.Minute
+
 // Sentinel is the name of a master, and the login for the sentinels, which know its address.
 type Sentinel struct{ Master, Username, Password string }
 
@@ -119,6 +124,7 @@ func (o *RedisOptions) apply(options *redis.Options) {
 	options.MaxRetries = cmp.Or(o.MaxRetries, options.MaxRetries, 3)
 	options.MinRetryBackoff = cmp.Or(o.MinBackoff, options.MinRetryBackoff, 20*time.Millisecond)
 	options.MaxRetryBackoff = cmp.Or(o.MaxBackoff, options.MaxRetryBackoff, 500*time.Millisecond)
+	options.ConnMaxIdleTime = cmp.Or(options.ConnMaxIdleTime, idleTime)
 	// A dial that fails is retried with its command, not by itself.
 	options.DialerRetries = 1
 	options.ContextTimeoutEnabled = true

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/internal/tlsclient"
 	"rivulet/test/expect"
+	"rivulet/test/harness"
 )
 
 // The options arrive at each kind of client.
@@ -85,5 +87,56 @@ func TestConnectRefuses(t *testing.T) {
 		"neither a cluster nor watched by se": {URL: "redis://a", Hosts: []string{"b:1"}},
 	} {
 		expect.Error(t, expect.ErrorOf(Connect(o)), want)
+	}
+}
+
+// A server that is gone without a word, so that its connections stay half open, is met again behind its name: each
+// attempt gives up the connections that it has tried, and those that were idle for long are not tried at all.
+func TestAServerThatMoved(t *testing.T) {
+	for idle, failures := range map[string]int{"": 4, "&conn_max_idle_time=1ms": 0} {
+		old, next := miniredis.RunT(t), miniredis.RunT(t)
+		expect.OK(t, old.Set("at", "old"))
+		expect.OK(t, next.Set("at", "next"))
+		name, err := harness.NewProxy(t.Context())
+		expect.OK(t, err)
+		t.Cleanup(name.Close)
+		name.Serve(t.Context(), old.Addr())
+		client := connectTo(t, RedisOptions{URL: "redis://" + name.Addr() + "?pool_size=4" + idle,
+			ReadTimeout: 500 * time.Millisecond, MaxRetries: -1}).(*redis.Client)
+		var all []*redis.Conn // connections at once
+		for range 4 {
+			one := client.Conn()
+			expect.OK(t, one.Ping(t.Context()).Err())
+			all = append(all, one)
+		}
+		for _, one := range all {
+			expect.OK(t, one.Close())
+		}
+		name.Move(next.Addr())
+		time.Sleep(5 * time.Millisecond) // more than 1 ms
+		failed := 0
+		for {
+			at, err := client.Get(t.Context(), "at").Result()
+			if err == nil {
+				expect.Same(t, "next", at, "the server that answers")
+				break
+			}
+			if failed++; failed > 100 {
+				t.Fatalf("it still fails after %d attempts: %v", failed, err)
+			}
+		}
+		expect.Same(t, failures, failed, "attempts that failed, with 4 idle connections%s", idle)
+	}
+}
+
+// Each kind of client gives idle connections up after the same time, unless the URL says another one.
+func TestIdleConnections(t *testing.T) {
+	for query, want := range map[string]time.Duration{"": 3 * time.Minute, "?conn_max_idle_time=1h": time.Hour} {
+		url := "redis://a:1" + query
+		expect.Same(t, want, connectTo(t, RedisOptions{URL: url}).(*redis.Client).Options().ConnMaxIdleTime, "%s", url)
+		expect.Same(t, want, connectTo(t, RedisOptions{URL: url, Cluster: true}).(*redis.ClusterClient).Options().
+			ConnMaxIdleTime, "a cluster, %s", url)
+		expect.Same(t, want, connectTo(t, RedisOptions{URL: url, Sentinel: Sentinel{Master: "m"}}).(*redis.Client).
+			Options().ConnMaxIdleTime, "sentinels, %s", url)
 	}
 }

@@ -10,14 +10,15 @@ import (
 
 // Proxy is a network between clients and a server that can be cut. It listens on one address until it is closed.
 type Proxy struct {
-	target   string
 	listener net.Listener
 	wait     sync.WaitGroup
 
-	mu    sync.Mutex
-	state State
-	wake  chan struct{} // closed when the state changes
-	conns map[net.Conn]bool
+	mu     sync.Mutex
+	target string
+	moves  int // how often the target has changed
+	state  State
+	wake   chan struct{} // closed when the state changes
+	conns  map[net.Conn]bool
 }
 
 // Conns returns the number of connections that it carries or keeps.
@@ -61,7 +62,9 @@ func (p *Proxy) Serve(ctx context.Context, target string) {
 
 // ServeBy carries connections to target until Close, each by a link of its own.
 func (p *Proxy) ServeBy(ctx context.Context, target string, link func() Link) {
+	p.mu.Lock()
 	p.target = target
+	p.mu.Unlock()
 	p.wait.Go(func() {
 		for {
 			client, err := p.listener.Accept()
@@ -91,6 +94,27 @@ func (p *Proxy) Set(s State) {
 	}
 	close(p.wake)
 	p.wake = make(chan struct{})
+}
+
+// Move carries new connections to another target. Those that are there are never answered again, and are not closed: as
+// when the machine behind a name is gone without a word, and another one has the name.
+func (p *Proxy) Move(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	p.moves++
+}
+
+// destination returns the target of a new connection, and a function that reports whether it still is.
+func (p *Proxy) destination() (target string, still func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.moves
+	return p.target, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.moves == now
+	}
 }
 
 // Close ends the proxy and waits for its connections.
@@ -134,7 +158,8 @@ func (p *Proxy) carry(ctx context.Context, client net.Conn, link Link) {
 	if !p.keep(client) || !p.open() {
 		return
 	}
-	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.target)
+	target, still := p.destination()
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", target)
 	if err != nil {
 		return
 	}
@@ -149,13 +174,26 @@ func (p *Proxy) carry(ctx context.Context, client net.Conn, link Link) {
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		defer end()
-		link.ToServer(server, client)
+		link.ToServer(unlessMoved{server, still}, client)
 	})
 	wait.Go(func() {
 		defer end()
-		link.ToClient(client, server)
+		link.ToClient(unlessMoved{client, still}, server)
 	})
 	wait.Wait()
+}
+
+// unlessMoved takes what is written to a connection, and loses it once the proxy has another target.
+type unlessMoved struct {
+	to    io.Writer
+	still func() bool
+}
+
+func (u unlessMoved) Write(p []byte) (int, error) {
+	if !u.still() {
+		return len(p), nil
+	}
+	return u.to.Write(p)
 }
 
 // bytewise is the link that carries all bytes unchanged.
