@@ -19,7 +19,6 @@ import (
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
 	"rivulet/trainer/links"
-	"rivulet/trainer/original"
 	"rivulet/trainer/sample"
 	"rivulet/trainer/tables"
 )
@@ -42,7 +41,7 @@ type task struct {
 	inputs   preprocess.Inputs          // the same, seen through weights
 	twoHops  *graph.Dense               // Â²·pre(X) of T, N×d, of dense features until S is made of it; else nil
 	meeting  []float32                  // how often an arrival meets each node of T: [tables.MeetingWeights]
-	stored   *original.Frozen           // tables of T's nodes that stages have made; nil: they are made here
+	stored   storedTables               // tables of T's nodes that are made already; nil: they are made here
 	exact    *graph.Dense               // points of T's nodes by the edges of a larger graph, of which T is a part; or nil
 	labelled []int32                    // nodes of T that have a class
 	groups   *condense.Groups           // of T's nodes, within which clusters are: classes, or classes of a type

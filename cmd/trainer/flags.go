@@ -25,6 +25,14 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringSliceVar(&o.Models, "models", o.Models,
 		"models to fit and serve through one M, the first by default: "+strings.Join(architecture.Names(), ", ")+
 			"; auto: all, of which train serves the best on validation")
+	fitFlags(flags, o)
+	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
+	flags.BoolVar(&o.Costs, "costs", o.Costs, costsUsage)
+	o.Keeper, o.More = mapping.Footprint{}, laboratory
+}
+
+// fitFlags registers the flags of how models are fitted and rows of M are solved.
+func fitFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.IntVar(&o.Hidden, "hidden", o.Hidden, "width of the hidden layers, of models that have some")
 	flags.IntVar(&o.Layers, "layers", o.Layers,
 		"number of layers, of "+having(func(a *architecture.Architecture) bool { return a.Deepens() })+
@@ -36,9 +44,6 @@ func runFlags(flags *pflag.FlagSet, o *trainer.Options) {
 	flags.StringVar(&o.Preprocess, "preprocess", o.Preprocess,
 		"features: auto, l1, l2-center, standardize or none; auto: l2-center for bags of words, else standardize")
 	flags.StringVar(&o.Own, "own", o.Own, ownUsage)
-	flags.IntVar(&o.Batch, "batch", o.Batch, "nodes of a batch in evaluation")
-	flags.BoolVar(&o.Costs, "costs", o.Costs, costsUsage)
-	o.Keeper, o.More = mapping.Footprint{}, laboratory
 }
 
 // modelsAuto is the value of --models that stands for all of a method's.

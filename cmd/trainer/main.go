@@ -48,6 +48,8 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(),
 		refreshCommand())
+	cmd.AddGroup(lakeGroup)
+	cmd.AddCommand(lakeCommands()...)
 	cmd.AddCommand(versions.Commands()...)
 	return cmd
 }

@@ -66,18 +66,17 @@ func trainCommand() *cobra.Command {
 	data := dataFlags(flags)
 	learn := newLearnFlags(flags)
 	engine := newEngineFlags(flags).fits()
-	flags.Float64Var(&o.Coverage, "coverage", o.Coverage,
-		"share of arrivals to answer; the less certain ones are marked as abstained; 0: none")
+	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, coverageUsage)
 	flags.BoolVar(&o.Representation, "representation", o.Representation, representationUsage)
 	flags.BoolVar(&o.Spread, "spread", o.Spread,
 		spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
 	registerKinds(flags, &o)
 	withMap := registerMap(flags, &o)
-	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed of everything random")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, seedUsage)
 	heldOut := flags.String("held-out", "", "task links: write the edges that were held out, to choose and to measure, "+
 		"to this file: a CSV of role, node and candidate, with which others can check the scores; empty: no file")
 	flags.BoolVar(&table, "table", false, tableUsage)
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
+	flags.BoolVar(&asJSON, "json", false, jsonUsage)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		o.Choose = expandModels(&o)
@@ -194,6 +193,13 @@ func sayWeights(f trainer.Fit, unweighted float64) string {
 	}
 	return line
 }
+
+// Helps of flags that other commands have, too.
+const (
+	coverageUsage = "share of arrivals to answer; the less certain ones are marked as abstained; 0: none"
+	seedUsage     = "seed of everything random"
+	jsonUsage     = "print one JSON object and nothing else to standard output"
+)
 
 const tableUsage = "print all settings as a table, and not only what is served beside the whole graph"
 
