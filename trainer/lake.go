@@ -353,8 +353,8 @@ type lakeHolder struct {
 	start time.Time
 }
 
-// FinishLake chooses own features, calibrates and measures on the nodes that are held out, and makes the artifact, whose
-// M is in files. read are tables with a row, also of M, for each node of T that a held-out node has an edge to.
+// FinishLake chooses own features, calibrates and measures on the nodes that are held out, and makes the artifact. Its M
+// is in files. read are tables with a row, also of M, for each node of T that a held-out node has an edge to.
 func FinishLake(ctx context.Context, d lake.Draft, dir string, read, mapping []string, now time.Time,
 	progress Progress) (*Outcome, error) {
 	p, err := d.Prepared()

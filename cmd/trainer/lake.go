@@ -266,8 +266,8 @@ func finishCommand() *cobra.Command {
 			"    --artifact work/draft --out out/large",
 	}, &draft)
 	requiredPath(cmd, &held, "held", "directory with nodes.parquet and edges.parquet of the nodes that are held out")
-	required(cmd, &read, "read", "tables of the nodes that these have edges to, with their rows behind the layers of each "+
-		"model and of M")
+	required(cmd, &read, "read", "tables of the nodes that these have edges to, with their rows behind the layers of "+
+		"each model and of M")
 	required(cmd, &mapping, "mapping", "tables of all rows of M")
 	flags := cmd.Flags()
 	out.register(flags)

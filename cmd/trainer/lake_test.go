@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -329,11 +331,16 @@ func (r *lakeRun) classes(dir string) []int32 {
 	return eval.Run(p, set).Class
 }
 
+// save writes the data set, as training in memory reads it.
+func (r *lakeRun) save() string {
+	expect.OK(r, r.data.Save(r.path("arrays")))
+	return r.path("arrays")
+}
+
 // inMemory trains on the whole graph at once.
 func (r *lakeRun) inMemory(args ...string) string {
-	expect.OK(r, r.data.Save(r.path("arrays")))
 	out := r.path("memory")
-	text, err := harness.Execute(root(), append([]string{"train", "--data", r.path("arrays"), "--out", out, "--costs=false",
+	text, err := harness.Execute(root(), append([]string{"train", "--data", r.save(), "--out", out, "--costs=false",
 		"--map=false"}, args...)...)
 	if err != nil {
 		r.Fatalf("%v\n%s", err, text)
@@ -359,7 +366,7 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 		open func() (*dataset.Dataset, error)
 	}
 	all := []graphs{{"small", func() (*dataset.Dataset, error) {
-		g, err := generate.Scaled("small", 1500)
+		g, err := generate.Scaled("small", 900)
 		if err != nil {
 			return nil, err
 		}
@@ -379,7 +386,7 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 				expect.OK(t, err)
 				r := newLakeRun(t, d)
 				propagate := model == "sgc"
-				args := []string{"--models", model, "--hidden", "64", "--propagate=" + fmt.Sprint(propagate)}
+				args := []string{"--models", model, "--hidden", "16", "--propagate=" + fmt.Sprint(propagate)}
 				out := r.train(args...)
 				memory := r.inMemory(args...)
 				equal := same(r.classes(out.Artifact), r.classes(memory))
@@ -390,4 +397,116 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 			})
 		}
 	}
+}
+
+// denseGraph returns a generated graph with dense features.
+func denseGraph(t *testing.T, nodes int) *dataset.Dataset {
+	t.Helper()
+	g, err := generate.Scaled("small", nodes)
+	expect.OK(t, err)
+	g.Kind, g.Features, g.Words, g.CommunityTopic, g.ClassTopic = generate.Dense, 40, 0, 0.3, 0.1
+	d, err := generate.Graph(g, 1)
+	expect.OK(t, err)
+	return d
+}
+
+// A sample that is a part of the graph is enough: S and M serve the whole graph about as well, as rows of the sample's
+// nodes are true ones.
+func TestLakeFitsToASample(t *testing.T) {
+	r := newLakeRun(t, denseGraph(t, 3000))
+	in := map[int32]bool{}
+	for k, i := range r.original.Nodes {
+		in[i] = k%5 == 0
+	}
+	var judges []int32
+	for k, i := range r.data.Validation {
+		if k%10 > 0 {
+			continue
+		}
+		judges = append(judges, i)
+		cols, _ := r.data.Adj.Row(int(i))
+		for _, j := range cols {
+			in[j] = in[j] || r.original.Index[j] >= 0
+		}
+	}
+	r.sample = nil
+	for _, i := range r.original.Nodes {
+		if in[i] {
+			r.sample = append(r.sample, i)
+		}
+	}
+	if n := len(r.sample); 4*n > 3*len(r.original.Nodes) {
+		t.Fatalf("the sample has %d of %d nodes", n, len(r.original.Nodes))
+	}
+	r.sample = append(r.sample, judges...)
+	out := r.train("--nodes", "40")
+	memory, err := harness.Execute(root(), "train", "--data", r.save(), "--out", r.path("memory"), "--costs=false",
+		"--map=false", "--propagate=false", "--nodes", "40", "--json")
+	expect.OK(t, err)
+	var whole report
+	expect.OK(t, json.Unmarshal([]byte(memory), &whole))
+	onT, onS, inMemory := accuracyOf(out, eval.OtoO), accuracyOf(out, eval.OtoS), accuracyOf(whole, eval.OtoO)
+	t.Logf("O->O %.2f, O->S %.2f; in memory O->O %.2f", onT, onS, inMemory)
+	if onS < onT-1 || onT < inMemory-3 { // a quarter of the labels was fitted to
+		t.Errorf("O->O %.2f and O->S %.2f; in memory O->O is %.2f", onT, onS, inMemory)
+	}
+}
+
+// accuracyOf is the accuracy in node batches without calibration, of the served model.
+func accuracyOf(r report, setting string) float64 {
+	for _, row := range r.Results {
+		if row.Setting == setting && row.Batch == eval.NodeBatch && row.Calibration == "none" && (row.Served ||
+			setting == eval.OtoO) {
+			return row.Accuracy.Mean
+		}
+	}
+	return 0
+}
+
+// Bad input is refused with the node that has it.
+func TestLakeRefuses(t *testing.T) {
+	r := newLakeRun(t, denseGraph(t, 300))
+	r.train("--nodes", "10", "--own", "never")
+	node := []parquet.Column{{Name: "node", Type: parquet.Integer}, {Name: "id", Type: parquet.Text},
+		{Name: "degree", Type: parquet.Number}, {Name: "x", Type: parquet.Numbers}}
+	good := r.node(0, "train")
+	with := func(name string, c table.Cell) row {
+		of := maps.Clone(good)
+		of[name] = c
+		return of
+	}
+	layer := func(columns []parquet.Column, of row) error {
+		_, err := harness.Execute(root(), "layer", "--artifact", r.path("draft"), "--of", "sgc", "--layer", "0", "--out",
+			r.path("refused"), r.write("bad.parquet", columns, []row{of}))
+		return err
+	}
+	id := fmt.Sprintf("%q", r.data.IDs[0])
+	expect.OK(t, layer(node, good))
+	wide := slices.Clone(good["x"].List)
+	wide[3] = math.NaN()
+	expect.Error(t, layer(node, with("x", table.Cell{Kind: table.List, List: wide})), "row 1: column x: [3]: it is NaN")
+	expect.Error(t, layer(node, with("x", table.Cell{Kind: table.List, List: good["x"].List[:2]})), "node "+id+
+		" has 2 features in x, want 40")
+	expect.Error(t, layer(node, with("degree", table.Cell{Kind: table.Float, Float: -1})), "column degree: it is -1")
+	expect.Error(t, layer(node[1:], good), "no column node")
+	for _, of := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"layer", "--of", "gcn", "--layer", "0", "--out", "x", "y"}, `"gcn" is no model of the run`},
+		{[]string{"layer", "--of", "sgc", "--layer", "3", "--out", "x", "y"}, "layer is 3, sgc has 0 to 2"},
+		{[]string{"layer", "--of", "sgc", "--layer", "1", "--out", "x", filepath.Join(r.path("walked"), "0.parquet")},
+			"no column state"},
+		{[]string{"rows", "--out", r.path("walked"), filepath.Join(r.path("walked"), "0.parquet")}, "would replace the table"},
+		{[]string{"rows", "--out", "x", r.path("points.parquet")}, "no column id"},
+		{[]string{"prepare", "--facts", r.path("facts.json"), "--sample", r.path("sample")}, "is there already"},
+		{[]string{"prepare", "--facts", r.path("facts.json"), "--sample", r.path("sample"), "--models", "cheby"},
+			"models has cheby, want some of"},
+	} {
+		args := slices.Clone(of.args)
+		_, err := harness.Execute(root(), append(args, "--artifact", r.path("draft"))...)
+		expect.Error(t, err, of.want)
+	}
+	_, err := harness.Execute(root(), "layer", "--artifact", t.TempDir(), "--of", "sgc", "--layer", "0", "--out", "x", "y")
+	expect.Error(t, err, "trainer prepare comes before")
 }

@@ -108,6 +108,8 @@ var only = []struct {
 		"lab/mcond", "lab/methods", "schema", "trainer", "trainer/condense", "trainer/eval", "trainer/features"}},
 	{"trainer/merge", []string{"dataset", "dataset/sidecar", "dataset/parquet", "dataset/table", "event", "graph",
 		"infer/target", "schema", "internal/durable", "internal/spill", "trainer/stage/partition"}},
+	{"trainer/lake", []string{"artifact", "dataset", "dataset/parquet", "dataset/table", "graph", "infer", "infer/…",
+		"internal/durable"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "artifact/baseline", "artifact/safetensors", "dataset",
 		"dataset/table", "infer/…", "graph",
 		"graph/gemm", "schema",
@@ -188,7 +190,7 @@ var users = []struct {
 	{"internal/page", []string{"run"}},
 	{"internal/bench", []string{"cmd/rivulet"}},
 	// it brings a large library
-	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/merge"}},
+	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/lake", "trainer/merge"}},
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh"}},
 	{"lab/…", []string{"cmd/trainer", "lab/…"}},      // a laboratory: it reads the trainer, and no other room knows it
 	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect

@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -92,7 +91,7 @@ func (l *Layer) Run(from, to string) error {
 	fields = append(fields, field{"node", false, integer(&n.key)}, field{"degree", false, number(&n.degree)})
 	return write(to, l.columns(), func(add func([]table.Cell) error) error {
 		size := max(1, batchNumbers/max(1, n.width()))
-		err := eachRow(from, fields, func() error {
+		if err := eachRow(from, fields, func() error {
 			if !(n.degree >= 0) {
 				return fmt.Errorf("column degree: it is %v, want 0 or more", n.degree)
 			}
@@ -104,8 +103,10 @@ func (l *Layer) Run(from, to string) error {
 				return nil
 			}
 			return n.flush(add)
-		})
-		return cmp.Or(err, n.flush(add))
+		}); err != nil {
+			return err
+		}
+		return n.flush(add)
 	})
 }
 

@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -65,7 +64,7 @@ func (r *Rows) Run(from, to string) error {
 	columns := []parquet.Column{{Name: idColumn, Type: parquet.Text}, {Name: clustersColumn, Type: parquet.Integers},
 		{Name: weightsColumn, Type: parquet.Numbers}}
 	return write(to, columns, func(add func([]table.Cell) error) error {
-		err := eachRow(from, fields, func() error {
+		if err := eachRow(from, fields, func() error {
 			if id == "" {
 				return fmt.Errorf("column %s: it is empty", idColumn)
 			}
@@ -74,8 +73,10 @@ func (r *Rows) Run(from, to string) error {
 			}
 			defer func() { ids = ids[:0] }()
 			return r.flush(ids, add)
-		})
-		return cmp.Or(err, r.flush(ids, add))
+		}); err != nil {
+			return err
+		}
+		return r.flush(ids, add)
 	})
 }
 
