@@ -107,8 +107,8 @@ def main() -> None:
             if role not in graph.ROLES:
                 raise LakeError(f"--split-values: {role} is not one of {', '.join(graph.ROLES)}")
         columns = graph.Columns(
-            args.id, args.label, args.split, roles, args.source, args.target, args.indices, args.values, args.width,
-            tuple(c for c in args.drop.split(",") if c), args.drop_unknown, args.drop_weights,
+            args.id, args.label, args.split, roles, args.source, args.target, args.indices, args.values,
+            args.width, tuple(c for c in args.drop.split(",") if c), args.drop_unknown, args.drop_weights,
         )  # fmt: skip
         prepare = ["--models", args.models]
         for option in trainers:

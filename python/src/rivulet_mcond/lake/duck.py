@@ -24,6 +24,7 @@ class DuckDB(Engine):
     unfit = "len(list_filter({}, lambda v: v IS NULL OR NOT (abs(v) <= 1e15))) > 0"
     size = "len({})"
     largest = "list_max({})"
+    smallest = "list_min({})"
     locality = " ORDER BY dst"  # neighbours of one node are added up together: a quarter of the time of a hop
 
     def __init__(self, work: pathlib.Path, program: str, tasks: int, memory: str, catalogue: str = "") -> None:
@@ -105,6 +106,13 @@ class DuckDB(Engine):
 
         with ThreadPoolExecutor(self.tasks) as pool:
             list(pool.map(run, self.parts(source)))
+
+    def columns_of_sums(self, nodes: int) -> int:
+        """Return how many columns' messages (4 bytes) and sums (16) take four tenths of the limit of memory."""
+        limit = self.rows("SELECT current_setting('memory_limit')")[0][0]
+        number, unit = limit.split()
+        size = float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)
+        return max(1, int(0.4 * size / (20 * max(1, nodes))))
 
     def literal(self, text: str) -> str:
         """Return a text as SQL."""

@@ -1,8 +1,9 @@
 """Tables of Parquet in a work directory, made by SQL and by programs over their parts.
 
-A table is named after what it was made of: its name is followed by a hash of its statement and of the tables that the
-statement reads, back to the user's files. It is written beside and renamed when it is whole. So a run that was killed
-goes on, a finished table is not made again, and a changed option or file makes anew only what depends on it.
+A table is named after what it was made of: its name is followed by a hash of its statement and of the tables
+that the statement reads, back to the user's files. It is written beside and renamed when it is whole. So a run
+that was killed goes on, a finished table is not made again, and a changed option or file makes anew what
+depends on it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Engine(ABC):
 
     @abstractmethod
     def source(self, name: str, location: str) -> None:
-        """Make a user's table readable under a name: a path or pattern of Parquet, or a name of the catalogue."""
+        """Make a user's table readable under a name: files of Parquet, or a table of the catalogue."""
 
     @abstractmethod
     def view(self, name: str, path: pathlib.Path) -> None:
@@ -66,6 +67,10 @@ class Engine(ABC):
         """Run the trainer on each part of a table; it makes a file of this schema of each."""
 
     @abstractmethod
+    def columns_of_sums(self, nodes: int) -> int:
+        """Return how many columns a hop of so many nodes should sum at a time."""
+
+    @abstractmethod
     def literal(self, text: str) -> str:
         """Return a text as SQL."""
 
@@ -82,6 +87,7 @@ class Engine(ABC):
     unfit: str  # SQL: whether a list of doubles, {}, has a number that is no feature
     size: str  # SQL: the length of a list, {}
     largest: str  # SQL: the largest number of a list, {}
+    smallest: str  # SQL: the smallest number of a list, {}
     locality: str  # SQL behind the edges: their order, where that makes sums over neighbours faster
 
     # What does not.
@@ -89,7 +95,7 @@ class Engine(ABC):
     def made(
         self, name: str, of: str, make: Callable[[pathlib.Path], None], reads: Sequence[str] = ()
     ) -> pathlib.Path:
-        """Return the directory of that name which was made of a text and of the tables that are read, or make it."""
+        """Return the directory that is made of a text and of the tables that are read, made if need be."""
         key = hashlib.sha256("\n".join([of, *(self.keys[r] for r in sorted(reads))]).encode()).hexdigest()[:12]
         path = self.work / "tables" / f"{name}-{key}"
         self.keys[name], self.paths[name] = key, path
@@ -114,7 +120,7 @@ class Engine(ABC):
     def mapped(
         self, name: str, source: str, arguments: Sequence[str], schema: Mapping[str, str], reads: str
     ) -> None:
-        """Make a table by the trainer, part by part, of another and of a directory that the trainer reads, too."""
+        """Make a table by the trainer, part by part, of another table and of the draft."""
         of = " ".join([source, *arguments[:1], *arguments[3:], str(schema)])  # without the directory's path
         self.view(
             name,
@@ -156,7 +162,7 @@ def say(line: str) -> None:
 
 
 def kind_of(sql_type: str) -> str:
-    """Return the type of a column as integer, number, text, list or other, of the name that an engine has for it."""
+    """Return integer, number, text, list (of numbers) or other, of the name that an engine has for a type."""
     t = sql_type.lower()
     if of := re.fullmatch(r"array<(.*)>|(.*)\[\d*\]", t):
         return "list" if kind_of(of[1] or of[2]) in ("integer", "number") else "other"

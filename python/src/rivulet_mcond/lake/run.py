@@ -42,13 +42,15 @@ class Run:
         """Begin a run."""
         self.engine, self.options = engine, options
         self.draft = ""  # the name of the last step
+        self.nodes = 0  # of T
 
     def train(self, out: pathlib.Path) -> dict[str, Any]:
         """Make the artifact in out, and return the report."""
         engine, options = self.engine, self.options
         graph.read_graph(engine, options.columns)
-        whole = sample.make_sample(engine, options.sample)
-        sample.make_held(engine, options.validation, options.test)
+        whole = sample.make_sample(engine, options.columns, options.sample)
+        sample.make_held(engine, options.columns, options.validation, options.test)
+        self.nodes = engine.rows("SELECT count(*) FROM original")[0][0]
         facts, drawn, held = self.facts(), *(sample.directory(engine, of) for of in ("sample", "held"))
 
         propagate = ["--propagate"] if options.propagate else []
@@ -143,24 +145,38 @@ class Run:
             schema = {"node": "BIGINT", "logits": "BINARY"}
             if k < len(sent):
                 messages = {f"m{c}": "FLOAT" for c in range(sent[k])}
-                schema = {"node": "BIGINT", "degree": "DOUBLE", "state": "BINARY", **messages, "part": "BINARY"}
+                schema = {"node": "BIGINT", "degree": "FLOAT", "state": "BINARY", **messages, "part": "BINARY"}
             arguments = ["layer", "--artifact", self.artifact(), "--of", of, "--layer", str(k)]
             self.engine.mapped(f"{of}_layer{k}", source, arguments, schema, self.draft)
 
     def hop(self, of: str, k: int, width: int, rows: str | None) -> str:
-        """Make the table that layer k reads: each node's state, and the sums of its neighbours' messages."""
-        layer, where = f"{of}_layer{k - 1}", f"WHERE {{}} IN (SELECT node FROM {rows}) " if rows else ""
-        sums = ", ".join(f"CAST(sum(s.m{c}) AS FLOAT) AS m{c}" for c in range(width))
-        columns = ", ".join(f"h.m{c}" for c in range(width))
-        self.engine.table(
-            f"{of}_hop{k}",
-            f"SELECT l.node, l.degree, l.state, {columns} FROM {layer} l LEFT JOIN (SELECT e.dst AS node, {sums} FROM edges e "
-            f"JOIN {layer} s ON e.src = s.node {where.format('e.dst')}GROUP BY e.dst) h ON l.node = h.node {where.format('l.node')}",
-        )
-        return f"{of}_hop{k}"
+        """Make the table that layer k reads: each node's state, and the sums of its neighbours' messages.
+
+        Where sums and messages of all columns do not fit into the engine's memory, a few columns are summed at a
+        time: sums that spill are written once for each part of the messages.
+        """
+        name, layer = f"{of}_hop{k}", f"{of}_layer{k - 1}"
+        where = f"WHERE {{}} IN (SELECT node FROM {rows}) " if rows else ""
+        at_a_time = self.engine.columns_of_sums(self.nodes)
+        sums = []
+        for start in range(0, width, at_a_time):
+            columns = [f"m{c}" for c in range(start, min(width, start + at_a_time))]
+            sql = (
+                f"SELECT e.dst AS node, {', '.join(f'CAST(sum(s.{c}) AS FLOAT) AS {c}' for c in columns)} "
+                f"FROM edges e JOIN {layer} s ON e.src = s.node {where.format('e.dst')}GROUP BY e.dst"
+            )
+            if at_a_time < width:
+                self.engine.table(f"{name}_{start}", sql)
+                sql = f"SELECT * FROM {name}_{start}"
+            sums.append((f"h{start}", columns, sql))
+        joins = " ".join(f"LEFT JOIN ({sql}) {h} ON l.node = {h}.node" for h, _, sql in sums)
+        messages = ", ".join(f"{h}.{c}" for h, columns, _ in sums for c in columns)
+        sql = f"SELECT l.node, l.degree, l.state, {messages} FROM {layer} l {joins} {where.format('l.node')}"
+        self.engine.table(name, sql)
+        return name
 
     def propagation(self, models: Mapping[str, int], sent: Sequence[int]) -> list[tuple[str, str, str]]:
-        """Make the hops of label and error propagation of models with so many layers, and return their tables."""
+        """Make the hops of label and error propagation, of models with so many layers; return their tables."""
         joins = " ".join(f"JOIN {m}_layer{last} ON {m}_layer{last}.node = o.node" for m, last in models.items())
         logits = ", ".join(f"{m}_layer{last}.logits AS {m}_logits" for m, last in models.items())
         self.engine.table(
@@ -170,7 +186,7 @@ class Run:
         return [(f"propagation_layer{k}", "part", f"propagation_{k}") for k in range(len(sent))]
 
     def join(self, name: str, rows: str, tables: Sequence[tuple[str, str, str]]) -> None:
-        """Make a table of columns of several tables, by node: of all nodes, or sorted of those in a table of nodes."""
+        """Make a table of columns of several tables: of all nodes, or sorted of those in a table of nodes."""
         by_table: dict[str, list[str]] = {}
         for table, column, as_name in tables:
             by_table.setdefault(table, []).append(f"{table}.{column} AS {as_name}")

@@ -25,6 +25,7 @@ class Spark(Engine):
     unfit = "exists({}, v -> v IS NULL OR NOT (abs(v) <= 1e15))"
     size = "size({})"
     largest = "array_max({})"
+    smallest = "array_min({})"
     locality = ""  # sums over neighbours sort by themselves
 
     def __init__(
@@ -77,7 +78,14 @@ class Spark(Engine):
     ) -> None:
         """Run the trainer on each partition, in the tasks of Spark."""
         columns = ", ".join(f"{name} {sql_type}" for name, sql_type in schema.items())
-        save(self.session.table(source).mapInArrow(program_of([self.program, *arguments], list(schema)), columns), path)
+        save(
+            self.session.table(source).mapInArrow(program_of([self.program, *arguments], list(schema)), columns),
+            path,
+        )
+
+    def columns_of_sums(self, nodes: int) -> int:
+        """Return all: sums are sorted on the disks of a shuffle."""
+        return 1 << 16
 
     def literal(self, text: str) -> str:
         """Return a text as SQL."""
