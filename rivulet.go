@@ -36,7 +36,7 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) err
 	if cfg.Traces.Endpoint == "" {
 		return run.Consumer(ctx, cfg, log, nil)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans were not sent", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { warnOfSpans(log, err) }))
 	tracer, err := traces.New(ctx, traces.Options{Endpoint: strings.TrimSuffix(cfg.Traces.Endpoint, "/"),
 		Share: cfg.Traces.Share, Service: "rivulet-consumer", Version: build.Read().Version})
 	if err != nil {
@@ -50,7 +50,13 @@ func RunConsumer(ctx context.Context, cfg config.Consumer, log *slog.Logger) err
 		limit = time.Until(<-ends)
 	}
 	if failed := tracer.Close(ctx, limit); failed != nil {
-		log.Warn("spans were not sent", "error", failed)
+		warnOfSpans(log, failed)
 	}
 	return err
+}
+
+// warnOfSpans logs that a collector has not taken spans.
+func warnOfSpans(log *slog.Logger, err error) {
+	log.Warn("spans were not sent and are dropped, while predictions go on", "error", err, "advice",
+		"see that a collector takes OTLP over HTTP at traces.endpoint")
 }

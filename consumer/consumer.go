@@ -47,8 +47,10 @@ func New(opts Options) (*Consumer, error) {
 	forms := opts.Path.Forms
 	forms.LookUp = opts.Path.Features != nil
 	c.opts.Window.Forms, c.opts.Window.Limits = &forms, opts.Path.Limits
-	lookup, keeping := c.wait.Outage(StageLookup).Named("rows of M"),
-		c.wait.Outage(StageRows).Named("rows of arrivals to be written")
+	lookup := c.wait.Outage(StageLookup).Named("rows of M", "see that the Redis of redis.url runs and can be reached; "+
+		"with redis.outage: degrade arrivals are predicted without the rows")
+	keeping := c.wait.Outage(StageRows).Named("rows of arrivals to be written", "see that the Redis of redis.url runs and "+
+		"takes writes")
 	store := featuresOutage(c.wait)
 	for range opts.Lanes {
 		path, err := NewPipeline(opts.Path)
@@ -100,7 +102,8 @@ func (c *Consumer) ready(ctx context.Context) error {
 
 // awaitVersion waits for a version to serve.
 func (c *Consumer) awaitVersion(ctx context.Context) error {
-	outage := c.wait.Outage(StageVersion).Named("a version to serve")
+	outage := c.wait.Outage(StageVersion).Named("a version to serve",
+		"see that the Redis of redis.url runs, and that a version is published there: trainer versions")
 	outage.StartsOver(retry.Anew{GivesUp: "that a version was refused", Forget: func(error) error {
 		c.opts.Path.Versions.StartOver()
 		return nil

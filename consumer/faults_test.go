@@ -356,7 +356,8 @@ func TestLookupOutageIsWaitedForAndSaidOnce(t *testing.T) {
 	if repeated := s.check(); repeated != 0 {
 		t.Errorf("%d repeated", repeated)
 	}
-	if got := strings.Count(log.String(), `msg="waiting for rows of M"`); got != 1 {
+	if got := strings.Count(log.String(), `msg="waiting for rows of M"`); got != 1 ||
+		!strings.Contains(log.String(), "the Redis of redis.url") {
 		t.Errorf("the outage was logged %d times:\n%s", got, log.String())
 	}
 }

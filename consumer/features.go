@@ -25,7 +25,8 @@ var ErrFeatures = errors.New("reading features by id")
 
 // featuresOutage returns the outage of the store. All readers share it, so that it is logged and counted once.
 func featuresOutage(wait retry.Patience) *retry.Outage {
-	return wait.Outage(StageStore).Named("features by id")
+	return wait.Outage(StageStore).Named("features by id", "see that the Redis of features.url (if that is empty, "+
+		"of redis.url) runs and can be reached")
 }
 
 // featureRequest holds a request to the store, for one batch, and its answers.

@@ -148,7 +148,8 @@ func TestAnOutageOfFeaturesIsWaitedFor(t *testing.T) {
 			t.Errorf("%s: %d dead letters, %d outages of rows", delivery, n, seen.retried(StageLookup))
 		}
 		if got := strings.Count(log.String(), `msg="waiting for features by id"`); got != 1 ||
-			!strings.Contains(log.String(), "no longer waiting for features") {
+			!strings.Contains(log.String(), "no longer waiting for features") ||
+			!strings.Contains(log.String(), "the Redis of features.url") {
 			t.Errorf("%s: the outage was logged %d times:\n%s", delivery, got, log.String())
 		}
 	}

@@ -27,7 +27,8 @@ type Learner struct {
 // RegistryOutage returns the outage of a registry. All partitions share it, so that it is logged and counted once.
 // Where the registry has connections to renew, a wait that lasts does so.
 func RegistryOutage(wait retry.Patience, registry any) *retry.Outage {
-	outage := wait.Outage(StageSchemas).Named("the schema registry")
+	outage := wait.Outage(StageSchemas).Named("the schema registry",
+		"see that a registry of registry.urls runs and can be reached, and takes the login")
 	if r, can := registry.(interface{ Renew() }); can {
 		outage.StartsOver(retry.Anew{GivesUp: "connections", Forget: func(error) error {
 			r.Renew()

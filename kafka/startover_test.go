@@ -226,3 +226,78 @@ func TestFollowingATopicMadeAnewWithFewerPartitions(t *testing.T) {
 	cancel()
 	expect.OK(t, <-done)
 }
+
+// A member waits for the one with the topic's first partition to commit where the group starts. Where that never comes,
+// it gives the generation up, so that the partitions are assigned anew.
+func TestTheWaitForTheStartOfAGroupStartsOver(t *testing.T) {
+	b := newBench(t, 1)
+	b.send("arrivals", "before")
+	log := b.impatient()
+	b.with.StartOver = 300 * time.Millisecond
+	latest := func(o *SourceOptions) { o.Start = Latest }
+	one, two := b.source(latest), b.source(latest)
+	defer one.Leave()
+	defer two.Leave()
+	_, second := b.together(one, two)
+	_, err := second.Cursors(t.Context()) // the first one never asks for its own, which chooses the start
+	if !errors.Is(err, retry.ErrGeneration) || !errors.Is(err, errNotStarted) {
+		t.Errorf("the wait ended with %v, want the end of the generation, and why", err)
+	}
+	if !log.has("still waiting for the group's offsets: starting over", "generation", errNotStarted.Error()) {
+		t.Errorf("no line says so: %s", log.text.String())
+	}
+}
+
+// refusing is a login whose issuer gives no token until it is allowed to.
+type refusing struct {
+	asked atomic.Int32
+	gives atomic.Bool
+}
+
+func (*refusing) Mechanism() string { return OAuthBearer }
+
+func (r *refusing) Credentials(context.Context) (username, password string, err error) {
+	r.asked.Add(1)
+	if !r.gives.Load() {
+		return "", "", errors.New("the issuer https://login.test gives no token: 503 Service Unavailable")
+	}
+	return "", "a.b.c", nil
+}
+
+// An issuer of tokens that is away is a wait for brokers: it starts over, the line names the issuer, and it ends when
+// the issuer gives tokens.
+func TestTheWaitForATokenStartsOver(t *testing.T) {
+	for what, work := range map[string]func(*Source, context.Context) error{
+		"the topics": (*Source).Await,
+		"the consumer group": func(s *Source, ctx context.Context) error {
+			_, err := s.Join(ctx)
+			return err
+		}} {
+		t.Run(what, func(t *testing.T) {
+			b := newBench(t, 1)
+			b.kafka.Cluster.ControlKey(int16(kmsg.SASLHandshake), func(r kmsg.Request) (kmsg.Response, error, bool) {
+				b.kafka.Cluster.KeepControl()
+				return r.ResponseKind(), nil, true
+			})
+			b.kafka.Cluster.ControlKey(int16(kmsg.SASLAuthenticate), func(r kmsg.Request) (kmsg.Response, error, bool) {
+				b.kafka.Cluster.KeepControl()
+				return r.ResponseKind(), nil, true
+			})
+			log := b.impatient()
+			issuer := new(refusing)
+			way, err := Connect(Options{Brokers: b.kafka.Addrs(), ClientID: "test", Login: issuer})
+			expect.OK(t, err)
+			t.Cleanup(way.Close)
+			s, err := NewSource(way, SourceOptions{Group: "g", Topics: []string{"arrivals"}}, b.with)
+			expect.OK(t, err)
+			ended := make(chan error, 1)
+			go func() { ended <- work(s, context.WithoutCancel(t.Context())) }()
+			b.until("it starts over", func() bool {
+				return log.has("still waiting for "+what+": starting over", "gives_up=", "https://login.test gives no token")
+			})
+			issuer.gives.Store(true)
+			expect.OK(t, <-ended)
+			s.Leave()
+		})
+	}
+}

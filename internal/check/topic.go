@@ -111,10 +111,11 @@ func (k *Kafka) losses(found map[string]string) (all []loss) {
 	case forEver:
 	case age <= k.Wait:
 		all = append(all, loss{fmt.Sprintf("records are kept for %v, and an arrival waits for its edges for %v "+
-			"(attach.wait): it is lost when the consumer starts again", age, k.Wait), retentionTime,
+			"(attach.wait): Kafka may delete it meanwhile, and a consumer that starts again then never answers it", age,
+			k.Wait), retentionTime,
 			(7 * 24 * time.Hour).Milliseconds(), true})
 	case age < max(shortRetention, 2*k.Wait):
-		all = append(all, loss{fmt.Sprintf("a consumer that stands still for %v loses arrivals", age), retentionTime,
+		all = append(all, loss{fmt.Sprintf("a consumer that stands still for longer than %v may lose arrivals", age), retentionTime,
 			(7 * 24 * time.Hour).Milliseconds(), false})
 	}
 	return all

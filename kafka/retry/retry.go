@@ -74,6 +74,12 @@ const (
 var names = map[string]string{StageTopics: "the topics", StageGroup: "the consumer group",
 	StageOffsets: "the group's offsets", StageFetch: "records", StagePublish: "the brokers to take records"}
 
+// brokersAdvice and topicsAdvice say in the log what to do about an outage of a stage of Kafka, beside its error.
+const (
+	brokersAdvice = "see that the brokers run, and that they and the addresses that they advertise can be reached from here"
+	topicsAdvice  = brokersAdvice + "; create a topic that does not exist"
+)
+
 // remindEvery is how often the log repeats that an outage goes on.
 const remindEvery = 30 * time.Second
 
@@ -108,6 +114,7 @@ func (p Patience) Complete() Patience {
 type Outage struct {
 	stage  string
 	name   string  // in the log
+	advice string  // in the log: what to do
 	quiet  int     // failures in a row that are not worth a line in the log
 	giveUp Verdict // attempts end at this verdict and at later ones
 	anew   Anew
@@ -123,12 +130,17 @@ type Outage struct {
 func (p Patience) Outage(stage string, attrs ...any) *Outage {
 	with := p.Complete()
 	with.Logger = with.Logger.With(attrs...)
-	return &Outage{stage: stage, name: cmp.Or(names[stage], stage), giveUp: Permanent, with: with}
+	o := &Outage{stage: stage, name: cmp.Or(names[stage], stage), advice: brokersAdvice, giveUp: Permanent, with: with}
+	if stage == StageTopics {
+		o.advice = topicsAdvice
+	}
+	return o
 }
 
-// Named sets the words that follow "waiting for" in the log, instead of the stage.
-func (o *Outage) Named(name string) *Outage {
-	o.name = name
+// Named sets the words that follow "waiting for" in the log, instead of the stage, and what to do about it: the error
+// beside them has the cause.
+func (o *Outage) Named(name, advice string) *Outage {
+	o.name, o.advice = name, advice
 	return o
 }
 
@@ -252,7 +264,7 @@ func (a *Attempts) startOver(err error) error {
 	}
 	a.since = now
 	o.with.Logger.Warn("still waiting for "+o.name+": starting over", "for", lasted.Round(time.Second), "gives_up",
-		o.anew.GivesUp, "error", err)
+		o.anew.GivesUp, "error", err, "advice", o.advice)
 	return o.anew.Forget(err)
 }
 
@@ -280,7 +292,7 @@ func (o *Outage) begin(err error) {
 	if o.waiting++; o.waiting == 1 {
 		o.since = o.with.Clock.Now()
 		o.said = o.since
-		o.with.Logger.Warn("waiting for "+o.name, "error", err)
+		o.with.Logger.Warn("waiting for "+o.name, "error", err, "advice", o.advice)
 	}
 }
 
@@ -290,7 +302,8 @@ func (o *Outage) remind(err error) {
 	defer o.mu.Unlock()
 	if now := o.with.Clock.Now(); now.Sub(o.said) >= remindEvery {
 		o.said = now
-		o.with.Logger.Warn("still waiting for "+o.name, "for", now.Sub(o.since).Round(time.Second), "error", err)
+		o.with.Logger.Warn("still waiting for "+o.name, "for", now.Sub(o.since).Round(time.Second), "error", err,
+			"advice", o.advice)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestALongOutageIsSaidAgain(t *testing.T) {
 	clock := &passing{now: time.Unix(0, 0), step: 11 * time.Second}
 	p := Patience{Clock: clock, Logger: slog.New(slog.NewTextHandler(&log,
 		&slog.HandlerOptions{ReplaceAttr: withoutTime}))}
-	o := p.Outage("it").Named("the tide")
+	o := p.Outage("it").Named("the tide", "see the table of tides")
 	a, b := o.Attempts(), o.Attempts()
 	for range 4 { // each moves the clock by 22 s
 		for _, attempts := range []*Attempts{a, b} {
@@ -85,13 +85,33 @@ func TestALongOutageIsSaidAgain(t *testing.T) {
 	}
 	a.Over()
 	b.Over()
-	const want = `level=WARN msg="waiting for the tide" error=EOF
-level=WARN msg="still waiting for the tide" for=33s error=EOF
-level=WARN msg="still waiting for the tide" for=1m6s error=EOF
+	const want = `level=WARN msg="waiting for the tide" error=EOF advice="see the table of tides"
+level=WARN msg="still waiting for the tide" for=33s error=EOF advice="see the table of tides"
+level=WARN msg="still waiting for the tide" for=1m6s error=EOF advice="see the table of tides"
 level=INFO msg="no longer waiting for the tide" after=1m28s
 `
 	if log.String() != want {
 		t.Errorf("logged:\n%swant:\n%s", log.String(), want)
+	}
+}
+
+// Each line about a stage of Kafka says what to do, those that repeat and the one about a new beginning, too.
+func TestEachLineOfAStageHasAdvice(t *testing.T) {
+	for stage, advice := range map[string]string{StageTopics: "create a topic", StageGroup: "see that the brokers run",
+		StageOffsets: "see that the brokers run", StageFetch: "see that the brokers run",
+		StagePublish: "see that the brokers run", "topic labels": "see that the brokers run"} {
+		var log bytes.Buffer
+		p := Patience{Clock: &passing{now: time.Unix(0, 0), step: time.Minute}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		attempts := p.Outage(stage).StartsOver(Anew{Forget: func(error) error { return nil }}).Attempts()
+		for range 5 {
+			expect.OK(t, attempts.Failed(t.Context(), io.EOF))
+		}
+		expect.Same(t, 1, strings.Count(log.String(), "starting over"), "new beginnings in\n%s", log.String())
+		for line := range strings.Lines(log.String()) {
+			if !strings.Contains(line, "error=EOF") || !strings.Contains(line, advice) {
+				t.Errorf("%s: a line without cause or advice: %s", stage, line)
+			}
+		}
 	}
 }
 
