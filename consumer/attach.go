@@ -77,7 +77,7 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		out.attacher.Attach(&out.batch, out.rows, columns)
 	}
 	for _, s := range in.arrivals {
-		out.weighed.Weigh(&s.arrival, info.Weighted, bins)
+		out.weighed.Weigh(s.arrival, info.Weighted, bins)
 		if out.weighed.Add(s.unread); d == nil {
 			out.weighed.Directions += len(s.arrival.Relations)
 		}

@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 )
@@ -43,10 +42,11 @@ func (b *batch) shed() {
 	}
 	clear(b.decoded.deadLetters[:cap(b.decoded.deadLetters)])
 	clear(b.predicted.deadLetters[:cap(b.predicted.deadLetters)])
-	for i := range b.decoded.slots { // ids may be parts of records ([form.Reader.InPlace])
+	for i := range b.decoded.slots { // ids may be parts of records ([read.Reader.InPlace])
 		s := &b.decoded.slots[i]
-		s.record, s.joined, s.forget, s.arrival.ID, s.arrival.Key = nil, nil, form.Forget{}, "", nil
-		clear(s.arrival.Edges)
+		m := &s.message
+		s.record, s.joined, m.ID, m.Edge, m.Arrival.ID, m.Arrival.Key = nil, nil, "", event.Edge{}, "", nil
+		clear(m.Arrival.Edges)
 	}
 	clear(b.decoded.fetched.ids)
 	clear(b.decoded.forgets)
@@ -68,7 +68,7 @@ func (b *batch) footprint() int {
 	sum := b.decoded.bytes + b.decoded.fetched.footprint()
 	slots := b.decoded.slots[:cap(b.decoded.slots)]
 	for i := range slots {
-		a := &slots[i].arrival
+		a := &slots[i].message.Arrival
 		sum += text*cap(a.Edges) + 4*cap(a.Features.Indices) + 4*cap(a.Features.Values)
 	}
 	n, m := &b.neighbours, &b.neighbours.earlier

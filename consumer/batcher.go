@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"rivulet/event"
+	"rivulet/event/read"
 	"rivulet/kafka"
 )
 
@@ -19,7 +20,8 @@ import (
 type chunk struct {
 	at      kafka.TopicPartition
 	records []kafka.Record
-	// joined, deadLetters and unmatched are as in an Intake
+	// messages, joined, deadLetters and unmatched are as in an Intake
+	messages    []*read.Message
 	joined      map[kafka.Position][]event.Edge
 	deadLetters []event.DeadLetter
 	unmatched   [][2]string
@@ -113,6 +115,9 @@ func (b *batcher) take(in *Intake) bool {
 		return false
 	}
 	in.Records = append(in.Records, b.rest.records[:n]...)
+	if b.rest.messages != nil {
+		in.Messages, b.rest.messages = append(in.Messages, b.rest.messages[:n]...), b.rest.messages[n:]
+	}
 	if in.Joined == nil {
 		in.Joined = b.rest.joined
 	} else if b.rest.joined != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rivulet/event"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -43,6 +44,9 @@ type Intake struct {
 	Name string
 	// Records are in the order in which they were read; within a partition that is the order of offsets.
 	Records []kafka.Record
+	// Messages has what was read of each record, nil where nothing was; a nil list: no record was read yet. They are not
+	// changed, as a batch may be taken down the path again.
+	Messages []*read.Message
 	// Joined has the edges that came as records of their own, by the place of the arrival that waited for them; nil: no
 	// arrival of the batch waited.
 	Joined map[kafka.Position][]event.Edge

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -17,7 +17,7 @@ import (
 // wordy is a schema that makes a long id of each byte of a record, as an enum of Protobuf does.
 type wordy struct{ json.Codec }
 
-func (wordy) Schema(form.SchemaID) (form.Written, error) { return wordy{}, nil }
+func (wordy) Schema(read.SchemaID) (read.Written, error) { return wordy{}, nil }
 
 func (w wordy) AppendJSON(dst, data []byte) ([]byte, error) {
 	dst = append(dst, `{"id":"n","features":[1],"edges":["t0"`...)
@@ -41,7 +41,7 @@ func TestTextOfABatchIsBounded(t *testing.T) {
 	const batch, edges = 128, 1000
 	p := new(Pipeline)
 	p.Forms.Schemas, p.Forms.Confluent = wordy{}, true
-	value := form.AppendConfluentHead(nil, 1)
+	value := read.AppendConfluentHead(nil, 1)
 	for i := range edges {
 		value = append(value, byte(i%256))
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/graph"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -23,18 +23,16 @@ type Decoder struct {
 	attempts *retry.Attempts // of looking features up
 }
 
-// Taken is the outcome of decoding a record: an arrival, or an error.
+// Taken is the outcome of decoding a record.
 type Taken struct {
-	// Arrival has distinct edges that do not name itself; nil where Err is not.
-	Arrival *event.Arrival
+	// Message is what was read. The edges of an arrival are distinct and do not name itself; the Fault of an arrival has
+	// the reason that a dead letter of the record would have.
+	*read.Message
 	Dropped int // entries of the edge list that did not stay
-	// Err is an [*event.FieldError], with the reason that a dead letter of the record would have, or the record is no
-	// arrival: a [form.Skip] or a [form.Forget].
-	Err error
 }
 
 // NewDecoder returns a decoder of records of these forms.
-func NewDecoder(forms form.Reader, l event.Limits) *Decoder {
+func NewDecoder(forms read.Reader, l event.Limits) *Decoder {
 	return &Decoder{path: Pipeline{PipelineOptions: PipelineOptions{Forms: forms, Limits: l, Clock: SystemClock{}}},
 		attempts: featuresOutage(retry.Patience{}).Attempts()}
 }
@@ -50,38 +48,36 @@ func (o *Decoder) LookUp(store FeatureStore, wait retry.Patience) {
 	o.attempts = featuresOutage(wait).Attempts()
 }
 
-// Arrivals returns the arrival or the fault of each record, for a model of d raw features; it is valid until the next
+// Messages returns what was read of each record, for a model of d raw features; it is valid until the next
 // call. Features that records lack are looked up together. An error comes from the store of features, and ends the
 // reading.
-func (o *Decoder) Arrivals(ctx context.Context, records []kafka.Record, d int) ([]Taken, error) {
+func (o *Decoder) Messages(ctx context.Context, records []kafka.Record, d int) ([]Taken, error) {
 	o.by.features = d
 	if err := o.decode(ctx, records); err != nil {
 		return nil, err
 	}
 	o.taken = zeroed(o.taken, len(records))
 	for i := range o.out.slots {
-		switch s := &o.out.slots[i]; {
-		case s.forget.ID != "":
-			o.taken[i].Err = s.forget
-		case s.skip != "":
-			o.taken[i].Err = s.skip
-		case s.fault != nil:
-			o.taken[i].Err = s.fault
-		default:
-			o.taken[i] = Taken{Arrival: &s.arrival, Dropped: s.dropped}
+		s := &o.out.slots[i]
+		o.taken[i] = Taken{&s.message, s.dropped}
+		if s.fault != nil {
+			s.message.Fault = s.fault
 		}
 	}
 	return o.taken, nil
 }
 
-// Arrival is [Decoder.Arrivals] of one record.
+// Arrival returns the arrival of one record. The error of a fault is an [*event.FieldError].
 func (o *Decoder) Arrival(ctx context.Context, rec *kafka.Record, d int) (a *event.Arrival, dropped int, err error) {
 	o.one[0] = *rec
-	taken, err := o.Arrivals(ctx, o.one[:], d)
+	taken, err := o.Messages(ctx, o.one[:], d)
 	if err != nil {
 		return nil, 0, err
 	}
-	return taken[0].Arrival, taken[0].Dropped, taken[0].Err
+	if err := taken[0].Err(read.KindArrival); err != nil {
+		return nil, 0, err
+	}
+	return &taken[0].Arrival, taken[0].Dropped, nil
 }
 
 // decode decodes records as a batch of the path, as often as the store of features cannot be asked.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -44,7 +44,7 @@ func TestADecoderTakesWhatThePathTakes(t *testing.T) {
 		"form of the header":  {protobuf.Codec{}, record("x", `{"id":"x","features":[1,2]}`, "application/json"), ""},
 		"other form":          {nil, record("p", string(binary)), event.ReasonUnparsable},
 	} {
-		a, dropped, err := NewDecoder(form.Reader{Default: tc.codec}, limits).Arrival(t.Context(), tc.record, 2)
+		a, dropped, err := NewDecoder(read.Reader{Default: tc.codec}, limits).Arrival(t.Context(), tc.record, 2)
 		var fault *event.FieldError
 		switch {
 		case tc.reason == "":

@@ -67,7 +67,7 @@
 // times its bytes. The next batch of a lane uses the memory again unless it is unusually much (maxKept); a dead
 // letter's memory is dropped at once.
 //
-// The ids of a batch are parts of its records' memory, which nobody changes ([form.Reader.InPlace]). Each id keeps
+// The ids of a batch are parts of its records' memory, which nobody changes ([read.Reader.InPlace]). Each id keeps
 // everything alive that was fetched together with it. So a batch drops its ids at its end, as it drops its records
 // (batch.shed), and caches and observers that keep an id clone it.
 //

@@ -67,7 +67,7 @@ func (p *Pipeline) fetch(ctx context.Context, out *decodedBatch, by model) error
 				s.fault = by.take(s)
 			}
 			if s.fault != nil {
-				s.arrival = event.Arrival{}
+				*s.arrival = event.Arrival{}
 			}
 		}
 	})

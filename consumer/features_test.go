@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/test/expect"
@@ -186,7 +186,7 @@ func TestAMissingRightAtTheStoreOfFeaturesEndsRun(t *testing.T) {
 // A decoder looks features up as the path does, and waits for the store.
 func TestADecoderLooksFeaturesUp(t *testing.T) {
 	store := &shelf{absent: map[string]bool{"none": true}}
-	d := NewDecoder(form.Reader{}, event.Limits{})
+	d := NewDecoder(read.Reader{}, event.Limits{})
 	d.LookUp(store, retry.Patience{})
 	in := bare(t, arrival("a", "t0"), arrival("none"), arrival("b"))
 	a, _, err := d.Arrival(t.Context(), &in[0], 4)

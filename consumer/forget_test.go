@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -43,7 +43,7 @@ func (f *forgets) Forget(_ context.Context, ids []string) (n int, err error) {
 func forgetting(t testing.TB, v *growingVersion, out Deliverer, mode Mode) (*Pipeline, *forgets) {
 	f := &forgets{version: v}
 	return pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true, Forget: f,
-		Forms: form.Reader{Forget: true}}), f
+		Forms: read.Reader{Forget: true}}), f
 }
 
 // events are arrivals "x a b" with their neighbours, and ids to forget "-x", as records of one partition.

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -46,7 +46,7 @@ func TestFormsOfArrivals(t *testing.T) {
 			}
 			out := &kept{}
 			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph,
-				Forms: form.Reader{Default: tc.standard}})
+				Forms: read.Reader{Default: tc.standard}})
 			expect.OK(t, p.Process(t.Context(), in))
 			if diff := cmp.Diff(want, out.predictions(),
 				cmpopts.IgnoreFields(event.Prediction{}, "PredictedTime")); diff != "" || len(out.batches[0].DeadLetters) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -47,6 +48,7 @@ func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation)
 		batch.After, batch.Ticket, batch.Generation = before, own, g
 		err := l.process(work, batch)
 		own.settle(err)
+		read.Release(batch.Messages)
 		clear(l.records[:cap(l.records)]) // each record keeps alive all bytes that were fetched with it
 		if err != nil {
 			return err

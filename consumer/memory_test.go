@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -70,7 +70,7 @@ func TestABatchLetsGoOfItsRecords(t *testing.T) {
 		for _, mode := range []Mode{Graph, Node} {
 			t.Run(name+", "+string(mode), func(t *testing.T) {
 				p := pipeline(t, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: mode, Arrivals: version.Growth() != nil,
-					Forms: form.Reader{InPlace: true}})
+					Forms: read.Reader{InPlace: true}})
 				before := heap()
 				func() {
 					large := records(t, arrival("p", "t0", "q", "nobody"), arrival("q", "t1", "p", "p"), arrival("r"))

@@ -5,7 +5,7 @@ import (
 
 	"rivulet/consumer/window"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -73,7 +73,7 @@ type BatchStats struct {
 	Values []schema.Count
 	// Skipped has, for each record that is no arrival and no dead letter, the reason why it was passed over. It may be
 	// read during the call only.
-	Skipped []form.Skip
+	Skipped []read.Skip
 	// Forgets is the number of ids that records asked to forget, Forgotten for how many of them something was stored.
 	Forgets, Forgotten int
 	// Fetched is the number of arrivals whose features were looked up.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -34,7 +34,7 @@ type PipelineOptions struct {
 	// Forget removes stored rows and features of the ids that records ask to forget; nil: such records are passed over.
 	Forget Forgetter
 	// Forms are the forms that records may have.
-	Forms form.Reader
+	Forms read.Reader
 	// Features has the features of arrivals whose records hold none; nil: such records are dead letters.
 	Features FeatureStore
 	// IgnoreUnknown passes over features whose names the version's schema does not have; else they are dead letters.

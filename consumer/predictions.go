@@ -66,7 +66,7 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 		p.setAnswer(pr, info, o, i, &out.order)
 		if out.withdrawn[i] = !isFinite(pr); out.withdrawn[i] {
 			out.deadLetters = append(out.deadLetters, s.deadLetter(event.ReasonNotFinite,
-				notFinite(&s.arrival, info)))
+				notFinite(s.arrival, info)))
 			continue
 		}
 		out.answered = append(out.answered, event.Record{Value: s.record.Value, Headers: s.record.Headers})

@@ -3,23 +3,23 @@ package consumer
 import (
 	"context"
 
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
 
 // Registry has the schemas of the Confluent wire format.
 type Registry interface {
-	form.Schemas
+	read.Schemas
 	// LearnSchema asks for the schema of an id, unless the answer is known already; it may be that there is no such
 	// schema. An error means that the registry did not answer: the caller tries again.
-	LearnSchema(ctx context.Context, id form.SchemaID) error
+	LearnSchema(ctx context.Context, id read.SchemaID) error
 }
 
 // Learner waits until the registry has answered for all schemas that records name. Each partition has its own, so that
 // no partition waits for another's schemas.
 type Learner struct {
-	forms    *form.Reader
+	forms    *read.Reader
 	registry Registry // nil where there is none
 	attempts *retry.Attempts
 }
@@ -39,7 +39,7 @@ func RegistryOutage(wait retry.Patience, registry any) *retry.Outage {
 }
 
 // NewLearner returns a Learner for one goroutine. registry may be nil; then there is nothing to wait for.
-func NewLearner(forms *form.Reader, registry Registry, attempts *retry.Attempts) *Learner {
+func NewLearner(forms *read.Reader, registry Registry, attempts *retry.Attempts) *Learner {
 	return &Learner{forms, registry, attempts}
 }
 
@@ -49,7 +49,7 @@ func (l *Learner) Await(ctx context.Context, records ...kafka.Record) error {
 	if l.registry == nil {
 		return nil
 	}
-	var last form.SchemaID
+	var last read.SchemaID
 	for i := range records {
 		id, names := l.forms.SchemaID(records[i].Headers, records[i].Value)
 		if !names || i > 0 && id == last {
@@ -63,7 +63,7 @@ func (l *Learner) Await(ctx context.Context, records ...kafka.Record) error {
 	return nil
 }
 
-func (l *Learner) learn(ctx context.Context, id form.SchemaID) error {
+func (l *Learner) learn(ctx context.Context, id read.SchemaID) error {
 	for {
 		err := l.registry.LearnSchema(ctx, id)
 		if err == nil {

@@ -10,8 +10,8 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -21,25 +21,25 @@ import (
 type away struct {
 	mu    sync.Mutex
 	down  bool
-	known map[form.SchemaID]bool
+	known map[read.SchemaID]bool
 }
 
 const lacking = 404
 
-func (r *away) LearnSchema(_ context.Context, id form.SchemaID) error {
+func (r *away) LearnSchema(_ context.Context, id read.SchemaID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down && !r.known[id] {
 		return errors.New("503 Service Unavailable")
 	}
 	if r.known == nil {
-		r.known = map[form.SchemaID]bool{}
+		r.known = map[read.SchemaID]bool{}
 	}
 	r.known[id] = true
 	return nil
 }
 
-func (r *away) Schema(id form.SchemaID) (form.Written, error) {
+func (r *away) Schema(id read.SchemaID) (read.Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.known[id] || id.Number == lacking {
@@ -60,7 +60,7 @@ func (s *stack) framed(key string, id uint32, n int) {
 	var batch []kafka.Record
 	for range n {
 		a := arrival(fmt.Sprintf("n%d", s.sent), "t0")
-		value, err := avro.Codec{}.AppendArrival(form.AppendConfluentHead(nil, id), &a)
+		value, err := avro.Codec{}.AppendArrival(read.AppendConfluentHead(nil, id), &a)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -135,11 +135,11 @@ func TestAPartitionWaitsForTheRegistry(t *testing.T) {
 
 // Deletes and tombstones of a database are passed over and counted: their offsets are committed.
 func TestSkippedRecords(t *testing.T) {
-	mapping, err := form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium, Key: "/owner"})
+	mapping, err := read.NewMapping(read.MappingOptions{Preset: read.PresetDebezium, Key: "/owner"})
 	expect.OK(t, err)
 	seen, out := &recorder{}, &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Observer: seen,
-		Forms: form.Reader{Mapping: mapping}})
+		Forms: read.Reader{Mapping: mapping}})
 	var in Intake
 	for _, value := range []string{`{"op":"c","after":{"id":1,"features":[1,2,3,4],"owner":"o"}}`,
 		`{"op":"d","before":{"id":1}}`, ``, `{"op":"c"}`} {
@@ -151,7 +151,7 @@ func TestSkippedRecords(t *testing.T) {
 		string(b.DeadLetters[0].Key) != "k" {
 		t.Errorf("%+v", b)
 	}
-	if s := seen.batches[0].Skipped; len(s) != 2 || s[0] != form.SkipDelete || s[1] != form.SkipTombstone {
+	if s := seen.batches[0].Skipped; len(s) != 2 || s[0] != read.SkipDelete || s[1] != read.SkipTombstone {
 		t.Errorf("skipped %v", s)
 	}
 }

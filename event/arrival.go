@@ -215,7 +215,7 @@ const (
 )
 
 // JoinIncoming puts the edges that lead to the node behind those that lead from it, each with its direction. Readers of
-// records ([form.Reader]) do so.
+// records ([read.Reader]) do so.
 func (a *Arrival) JoinIncoming() {
 	if len(a.Incoming) == 0 {
 		return

@@ -11,9 +11,10 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/test/expect"
 )
 
@@ -25,7 +26,7 @@ type edgesCase struct {
 	relate func(kind string, directions uint32) uint32
 	texts  []string // the arrival as JSON
 	// mapped is the arrival as JSON of other names, which mapping describes.
-	mapping form.MappingOptions
+	mapping read.MappingOptions
 	mapped  []string
 	// avroFields are fields of another writer's schema, as JSON with a comma at the end, and avroValues the values of such
 	// a record's edges.
@@ -54,25 +55,25 @@ func (c *edgesCase) inEveryForm(t *testing.T) {
 	for _, codec := range []event.Codec{json.Codec{}, protobuf.Codec{}, avro.Codec{}} {
 		record, err := codec.AppendArrival(nil, &c.sent)
 		expect.OK(t, err)
-		reader, got := form.Reader{Default: codec}, event.Arrival{}
-		err = reader.Arrival(nil, record, &got)
+		reader, got := read.Reader{Default: codec}, event.Arrival{}
+		err = readtest.Arrival(&reader, nil, record, &got)
 		require(codec.ContentType(), got, err)
 		// The memory of this arrival is used again for one whose edges have nothing of their own.
 		if record, err = codec.AppendArrival(nil, &plain); err != nil {
 			t.Fatal(err)
 		}
-		if err := reader.Arrival(nil, record, &got); err != nil || got.Weights != nil || got.Relations != nil ||
+		if err := readtest.Arrival(&reader, nil, record, &got); err != nil || got.Weights != nil || got.Relations != nil ||
 			got.Incoming != nil || got.Types != nil {
 			t.Errorf("%s: weights %v, directions %v or types %v are left of another arrival: %v", codec.ContentType(),
 				got.Weights, got.Relations, got.Types, err)
 		}
 	}
-	mapping, err := form.NewMapping(c.mapping)
+	mapping, err := read.NewMapping(c.mapping)
 	expect.OK(t, err)
-	for reader, texts := range map[*form.Reader][]string{{Default: json.Codec{}}: c.texts, {Mapping: mapping}: c.mapped} {
+	for reader, texts := range map[*read.Reader][]string{{Default: json.Codec{}}: c.texts, {Mapping: mapping}: c.mapped} {
 		for _, text := range texts {
 			got := event.Arrival{}
-			err := reader.Arrival(nil, []byte(text), &got)
+			err := readtest.Arrival(reader, nil, []byte(text), &got)
 			require(text, got, err)
 		}
 	}
@@ -110,7 +111,7 @@ func TestWeightsInEveryForm(t *testing.T) {
 			`{"id":"u","features":[1,2],"edges":[{"id":"a","weight":3,"since":2020},{"id":"b","weight":0.5},
 				{"id":7,"weight":null}]}`,
 		},
-		mapping: form.MappingOptions{ID: "/user", Features: "/x", Edges: "/friends", Weights: "/calls"},
+		mapping: read.MappingOptions{ID: "/user", Features: "/x", Edges: "/friends", Weights: "/calls"},
 		mapped: []string{`{"user":"u","x":[1,2],"friends":["a","b",7],"calls":[3,0.5,1]}`,
 			`{"user":"u","x":[1,2],"friends":[{"id":"a","weight":3},{"id":"b","weight":0.5},7]}`},
 		avroFields: `{"name": "weights", "type": ["null", {"type": "array", "items": "double"}], "default": null}, `,
@@ -133,7 +134,7 @@ func TestDirectionsInEveryForm(t *testing.T) {
 			`{"id":"u","features":[1,2],"edges":["a","b",{"id":"b","in":true},{"in":true,"id":7}]}`,
 			`{"id":"u","features":[1,2],"edges":[{"id":"a","in":false},{"id":"b","in":true},"b",{"id":7,"in":true,"by":2}]}`,
 		},
-		mapping:    form.MappingOptions{ID: "/paper", Features: "/x", Edges: "/cites", Incoming: "/cited_by"},
+		mapping:    read.MappingOptions{ID: "/paper", Features: "/x", Edges: "/cites", Incoming: "/cited_by"},
 		mapped:     []string{`{"paper":"u","x":[1,2],"cites":["a","b"],"cited_by":["b",7]}`},
 		avroFields: `{"name": "incoming"` + avroTexts,
 		avroValues: map[string]any{"incoming": []string{"b", "7"}},
@@ -167,7 +168,7 @@ func TestTypesInEveryForm(t *testing.T) {
 			`{"id":"u","features":[1],"edges":[{"id":"b","in":true,"type":"likes"},{"id":"a","type":"likes"},
 				{"id":"b","type":"views"},{"type":"views","id":"a"},{"id":"c","type":null},{"in":true,"id":7,"type":"views"}]}`,
 		},
-		mapping: form.MappingOptions{ID: "/user", Features: "/x", Edges: "/to", Incoming: "/from", Types: "/kinds"},
+		mapping: read.MappingOptions{ID: "/user", Features: "/x", Edges: "/to", Incoming: "/from", Types: "/kinds"},
 		mapped: []string{`{"user":"u","x":[1],"to":["a","b","a","c"],"from":["b",7],
 			"kinds":["likes","views","views","buys","likes","views"]}`},
 		avroFields: `{"name": "incoming"` + avroTexts + `{"name": "types"` + avroTexts,

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/test/expect"
 )
 
@@ -94,9 +94,9 @@ func TestAsyncAPI(t *testing.T) {
 			"application/x-protobuf": ".proto", "application/vnd.confluent.avro": ".avsc"}[m.ContentType] {
 			t.Errorf("message %s of type %s has the schema %s", name, m.ContentType, file)
 		}
-		_, known := form.ForContentType(m.ContentType)
-		if payload, framed := strings.CutPrefix(m.ContentType, form.ConfluentContentType("")); framed {
-			_, known = form.Payload(payload)
+		_, known := read.ForContentType(m.ContentType)
+		if payload, framed := strings.CutPrefix(m.ContentType, read.ConfluentContentType("")); framed {
+			_, known = read.Payload(payload)
 		}
 		if !known {
 			t.Errorf("message %s: no codec is of type %s", name, m.ContentType)

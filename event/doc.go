@@ -4,25 +4,23 @@
 //
 //	json, protobuf        one codec each ([Codec])
 //	avro                  the codec of records whose schema a registry has
-//	form                  which form a record has, and arrivals inside of records of other shapes
+//	read                  what a record is: its form, and arrivals and edges inside of records of other shapes
 //	fields                the one table of fields of each message, and what the codecs share; table: its rows
 //	connect               values as Kafka Connect and Debezium write them
 //	eventtest             arrivals and predictions for tests
 //
 // # The way of a record
 //
-// The consumer gives a record to a form.Reader, which chooses the codec; without one the record is a dead letter
-// [ReasonContentType]. Then, with one [Arrival] that is reused:
+// The consumer gives a record to a read.Reader, which chooses the codec; without one the record is a dead letter
+// [ReasonContentType]. Then, with one message that is reused:
 //
-//	err := reader.Arrival(headers, record, &arrival) // grammar, types, required fields
+//	reader.Read(read.Record{Key: key, Value: value, Headers: headers}, &m) // m.Fault: grammar, types, required fields
+//	err := m.Arrival.Check(d, maxEdges)                                    // does it fit the model and the limits?
 //	if err == nil {
-//		err = arrival.Check(d, maxEdges)        // does it fit the model and the limits?
-//	}
-//	if err == nil {
-//		dropped = arrival.NormaliseEdges()      // distinct, without the arrival itself
+//		dropped = m.Arrival.NormaliseEdges() // distinct, without the arrival itself
 //	}
 //
-// Both errors are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries
+// Both faults are a *[FieldError] with the reason, the path of the field and the value; a [DeadLetter] carries
 // them, and [DeadLetter.RecordHeaders] writes them as headers. A [Prediction] goes out by Codec.AppendPrediction
 // with [AppendPredictionHeaders]. The caller checks the limit on a record's size first: a decoder's memory is
 // bounded by a small multiple of the record's size.

@@ -15,9 +15,10 @@ import (
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/eventtest"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/test/eventpb"
 	"rivulet/test/expect"
 )
@@ -44,7 +45,7 @@ func TestEdgeRoundTrip(t *testing.T) {
 			expect.OK(t, err)
 			record = record[len("before"):]
 			got := event.Edge{Source: "left", Target: "over", Weight: 7, In: true}
-			is, err := (&form.Reader{Default: codec}).Edge(edgeHeaders, record, &got)
+			is, err := readtest.Edge(&read.Reader{Default: codec}, edgeHeaders, record, &got)
 			if !is || err != nil || got != want {
 				t.Fatalf("%T: %q: %v, %+v, want %+v (%v)", codec, record, is, got, want, err)
 			}
@@ -93,7 +94,7 @@ func TestBadEdges(t *testing.T) {
 		`{"id":"a","features":[1],"edges":["b"],"target":1}`: "source: is missing",
 	} {
 		var e event.Edge
-		is, err := (&form.Reader{}).Edge(edgeHeaders, []byte(record), &e)
+		is, err := readtest.Edge(&read.Reader{}, edgeHeaders, []byte(record), &e)
 		var field *event.FieldError
 		if !is || !errors.As(err, &field) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, %v, want %q", record, is, err, want)
@@ -177,11 +178,11 @@ func TestEdgeCount(t *testing.T) {
 
 // An edge is told from an arrival by the header, or by a mapping that finds both of its ends.
 func TestEdgesAreTold(t *testing.T) {
-	transfers := form.MappingOptions{Preset: form.PresetDebezium, Source: "/from", Target: "/to", Weight: "/amount"}
+	transfers := read.MappingOptions{Preset: read.PresetDebezium, Source: "/from", Target: "/to", Weight: "/amount"}
 	const change = `{"op":"c","after":{"from":17,"to":"b","amount":2.5}}`
-	cloud := form.MappingOptions{Preset: form.PresetCloudEvents, Source: "/from", Target: "/to"}
+	cloud := read.MappingOptions{Preset: read.PresetCloudEvents, Source: "/from", Target: "/to"}
 	for name, c := range map[string]struct {
-		options form.MappingOptions
+		options read.MappingOptions
 		headers []event.Header
 		record  string
 		want    event.Edge // zero: the record is none
@@ -197,23 +198,23 @@ func TestEdgesAreTold(t *testing.T) {
 			want: event.Edge{Source: "a", Target: "b", Weight: 1}},
 		"header and shape": {options: transfers, headers: edgeHeaders, record: change,
 			want: event.Edge{Source: "17", Target: "b", Weight: 2.5}},
-		"header, own shape": {options: form.MappingOptions{ID: "/user"}, headers: edgeHeaders,
+		"header, own shape": {options: read.MappingOptions{ID: "/user"}, headers: edgeHeaders,
 			record: `{"source":"a","target":"b"}`, want: event.Edge{Source: "a", Target: "b", Weight: 1}},
 	} {
-		r := form.Reader{Mapping: mapping(t, c.options)}
+		r := read.Reader{Mapping: mapping(t, c.options)}
 		var got event.Edge
-		is, err := r.Edge(c.headers, []byte(c.record), &got)
+		is, err := readtest.Edge(&r, c.headers, []byte(c.record), &got)
 		if is != (c.want != event.Edge{}) || is && (err != nil || got != c.want) {
 			t.Errorf("%s: %v, %+v, %v", name, is, got, err)
 		}
-		var skip form.Skip
-		if err := r.Arrival(c.headers, []byte(c.record), new(event.Arrival)); is != (errors.As(err, &skip) &&
-			skip == form.SkipEdge) {
+		var skip read.Skip
+		if err := readtest.Arrival(&r, c.headers, []byte(c.record), new(event.Arrival)); is != (errors.As(err, &skip) &&
+			skip == read.SkipEdge) {
 			t.Errorf("%s: as an arrival: %v", name, err)
 		}
 	}
-	for _, o := range []form.MappingOptions{{Source: "/a"}, {Target: "/a"}, {Weight: "/a"}, {Source: "a", Target: "/b"}} {
-		if _, err := form.NewMapping(o); err == nil {
+	for _, o := range []read.MappingOptions{{Source: "/a"}, {Target: "/a"}, {Weight: "/a"}, {Source: "a", Target: "/b"}} {
+		if _, err := read.NewMapping(o); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}

@@ -32,7 +32,7 @@ type Arrival struct {
 	EdgeCount int
 	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
-	// Key is the key under which the prediction is published, where a [form.Mapping] found one; nil: the record's.
+	// Key is the key under which the prediction is published, where a [read.Mapping] found one; nil: the record's.
 	Key []byte
 }
 
@@ -46,7 +46,7 @@ type Features struct {
 	// Named are the features by their names in place of positions, each name once; nil if the row is positional. The
 	// artifact's schema makes numbers of them.
 	Named []schema.Field
-	// Absent says that the record brought no features, where [form.Reader.LookUp] allows that.
+	// Absent says that the record brought no features, where [read.Reader.LookUp] allows that.
 	Absent bool
 }
 

@@ -7,9 +7,10 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/schema"
 	"rivulet/test/expect"
 )
@@ -25,9 +26,9 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 	if _, err := (avro.Codec{}).AppendArrival(nil, &whole); err == nil {
 		t.Error("Avro: no error, and its schema wants features")
 	}
-	mapping, err := form.NewMapping(form.MappingOptions{ID: "/user", Edges: "/friends", Key: "/owner"})
+	mapping, err := read.NewMapping(read.MappingOptions{ID: "/user", Edges: "/friends", Key: "/owner"})
 	expect.OK(t, err)
-	cloud, err := form.NewMapping(form.MappingOptions{Preset: form.PresetCloudEvents})
+	cloud, err := read.NewMapping(read.MappingOptions{Preset: read.PresetCloudEvents})
 	expect.OK(t, err)
 	nullable, err := avro.Parse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
 		{"name":"features","type":["null",{"type":"array","items":"float"}]},` +
@@ -38,31 +39,31 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 	expect.OK(t, err)
 	head := []byte{0, 0, 0, 0, 7}
 	for name, c := range map[string]struct {
-		forms   form.Reader
+		forms   read.Reader
 		headers []event.Header
 		value   []byte
 	}{
 		"JSON":       {value: plain},
 		"JSON, null": {value: []byte(`{"id":"a","features":null,"edges":["b","c"]}`)},
-		"Protobuf":   {forms: form.Reader{Default: protobuf.Codec{}}, value: binary},
-		"mapped":     {forms: form.Reader{Mapping: mapping}, value: []byte(`{"user":"a","friends":["b","c"],"owner":"o"}`)},
-		"a CloudEvent": {forms: form.Reader{Mapping: cloud},
+		"Protobuf":   {forms: read.Reader{Default: protobuf.Codec{}}, value: binary},
+		"mapped":     {forms: read.Reader{Mapping: mapping}, value: []byte(`{"user":"a","friends":["b","c"],"owner":"o"}`)},
+		"a CloudEvent": {forms: read.Reader{Mapping: cloud},
 			headers: []event.Header{{Key: "ce_time", Value: []byte("2026-03-01T12:00:00Z")}}, value: plain},
-		"Avro, null": {forms: form.Reader{Schemas: one{nullable}},
+		"Avro, null": {forms: read.Reader{Schemas: one{nullable}},
 			value: append(append([]byte{}, head...), "\x02a\x00\x04\x02b\x02c\x00"...)},
-		"Avro, no feature": {forms: form.Reader{Schemas: one{none}},
+		"Avro, no feature": {forms: read.Reader{Schemas: one{none}},
 			value: append(append([]byte{}, head...), "\x02a\x04\x02b\x02c\x00"...)},
 	} {
 		a := event.Arrival{Features: event.Features{Values: []float32{1, 2}, Named: []schema.Field{{Name: "old"}},
 			Sparse: true}}
 		var fault *event.FieldError
-		if err := c.forms.Arrival(c.headers, c.value, &a); !errors.As(err, &fault) ||
+		if err := readtest.Arrival(&c.forms, c.headers, c.value, &a); !errors.As(err, &fault) ||
 			fault.Reason != event.ReasonUnparsable ||
 			fault.Field != "features" {
 			t.Errorf("%s: error %v, want that the features are missing", name, err)
 		}
 		c.forms.LookUp = true
-		if err := c.forms.Arrival(c.headers, c.value, &a); err != nil {
+		if err := readtest.Arrival(&c.forms, c.headers, c.value, &a); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -73,7 +74,7 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 		if name == "mapped" && string(a.Key) != "o" || name == "a CloudEvent" && a.Time.IsZero() {
 			t.Errorf("%s: what follows the features is not read: %+v", name, a)
 		}
-		if err := c.forms.Arrival(c.headers, []byte(`{"id":"a","features":[1],"edges":7}`), &a); err == nil {
+		if err := readtest.Arrival(&c.forms, c.headers, []byte(`{"id":"a","features":[1],"edges":7}`), &a); err == nil {
 			t.Errorf("%s: no error for a bad list of edges", name)
 		}
 	}
@@ -82,22 +83,22 @@ func TestFeaturesMayBeLookedUp(t *testing.T) {
 // one is a registry with one schema.
 type one struct{ schema *avro.Schema }
 
-func (o one) Schema(form.SchemaID) (form.Written, error) { return o.schema, nil }
+func (o one) Schema(read.SchemaID) (read.Written, error) { return o.schema, nil }
 
 // What is stored by itself is read as it was written, bit for bit.
 func TestFeatureForms(t *testing.T) {
 	named := []schema.Field{{Name: "age", Value: schema.Value{Type: schema.Number, Number: 41.5}}}
 	for name, c := range map[string]struct {
-		form     form.FeatureForm
+		form     read.FeatureForm
 		features event.Features
 	}{
-		"float32":     {form.FeaturesFloat32, event.Features{Values: []float32{1, -0.1, math.MaxFloat32, 0, 1e-45}}},
-		"JSON, dense": {form.FeaturesJSON, event.Features{Values: []float32{1, -0.1, 0}}},
-		"JSON, sparse": {form.FeaturesJSON, event.Features{Sparse: true, Indices: []int32{3, 9},
+		"float32":     {read.FeaturesFloat32, event.Features{Values: []float32{1, -0.1, math.MaxFloat32, 0, 1e-45}}},
+		"JSON, dense": {read.FeaturesJSON, event.Features{Values: []float32{1, -0.1, 0}}},
+		"JSON, sparse": {read.FeaturesJSON, event.Features{Sparse: true, Indices: []int32{3, 9},
 			Values: []float32{0.5, 2}}},
-		"JSON, bag":       {form.FeaturesJSON, event.Features{Sparse: true, Indices: []int32{3, 9}, Values: []float32{1, 1}}},
-		"JSON, by name":   {form.FeaturesJSON, event.Features{Named: named}},
-		"JSON, all zeros": {form.FeaturesJSON, event.Features{Sparse: true, Indices: []int32{}, Values: []float32{}}},
+		"JSON, bag":       {read.FeaturesJSON, event.Features{Sparse: true, Indices: []int32{3, 9}, Values: []float32{1, 1}}},
+		"JSON, by name":   {read.FeaturesJSON, event.Features{Named: named}},
+		"JSON, all zeros": {read.FeaturesJSON, event.Features{Sparse: true, Indices: []int32{}, Values: []float32{}}},
 	} {
 		data, err := c.form.Append([]byte("before"), &c.features)
 		if err != nil {
@@ -120,17 +121,17 @@ func TestFeatureForms(t *testing.T) {
 	}
 	for name, f := range map[string]event.Features{"sparse": {Sparse: true}, "by name": {Named: named},
 		"NaN": {Values: []float32{float32(math.NaN())}}} {
-		if _, err := form.FeaturesFloat32.Append(nil, &f); err == nil {
+		if _, err := read.FeaturesFloat32.Append(nil, &f); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	for _, c := range []struct {
-		form form.FeatureForm
+		form read.FeatureForm
 		text string
-	}{{form.FeaturesFloat32, "12345"}, {form.FeaturesJSON, ""}, {form.FeaturesJSON, "[1"}, {form.FeaturesJSON, "[1]2"},
-		{form.FeaturesJSON, "null"},
-		{form.FeaturesJSON, `"text"`},
-		{form.FeaturesJSON, `{"values":[1]}`}, {form.FeaturesJSON, "\x00\x00\x80\x3f"}} {
+	}{{read.FeaturesFloat32, "12345"}, {read.FeaturesJSON, ""}, {read.FeaturesJSON, "[1"}, {read.FeaturesJSON, "[1]2"},
+		{read.FeaturesJSON, "null"},
+		{read.FeaturesJSON, `"text"`},
+		{read.FeaturesJSON, `{"values":[1]}`}, {read.FeaturesJSON, "\x00\x00\x80\x3f"}} {
 		var fault *event.FieldError
 		if err := c.form.Decode([]byte(c.text), &event.Features{}); !errors.As(err, &fault) ||
 			fault.Reason != event.ReasonUnparsable {
@@ -147,9 +148,9 @@ func FuzzDecodeFeatures(f *testing.F) {
 		f.Add([]byte(text), false)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, json bool) {
-		of := form.FeaturesFloat32
+		of := read.FeaturesFloat32
 		if json {
-			of = form.FeaturesJSON
+			of = read.FeaturesJSON
 		}
 		var first, again event.Features
 		if of.Decode(data, &first) != nil {

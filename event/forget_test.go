@@ -7,19 +7,19 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
 	"rivulet/test/expect"
 )
 
 // Records that ask to forget an id do so where that is on; else they are passed over, or refused, as ever.
 func TestForgetRecords(t *testing.T) {
-	debezium := form.MappingOptions{Preset: form.PresetDebezium, ID: "/account", Key: "/account"}
-	connect := form.MappingOptions{Preset: form.PresetConnect}
-	cloud := form.MappingOptions{Preset: form.PresetCloudEvents, ID: "/node"}
+	debezium := read.MappingOptions{Preset: read.PresetDebezium, ID: "/account", Key: "/account"}
+	connect := read.MappingOptions{Preset: read.PresetConnect}
+	cloud := read.MappingOptions{Preset: read.PresetCloudEvents, ID: "/node"}
 	for name, c := range map[string]struct {
-		mapping  form.MappingOptions
+		mapping  read.MappingOptions
 		key      string
 		value    string // "-": none
 		id       string // "": it asks for nothing
@@ -27,35 +27,35 @@ func TestForgetRecords(t *testing.T) {
 		off      error // what it is where forgetting is off; nil: refused
 		lookedUp bool  // features may be absent
 	}{
-		"tombstone":       {key: "n1", value: "-", id: "n1", off: form.SkipTombstone},
-		"a number":        {key: "17", value: "-", id: "17", off: form.SkipTombstone},
-		"JSON text":       {key: `"n\u0031"`, value: "-", id: "n1", off: form.SkipTombstone},
-		"an object":       {key: `{"id": 17}`, value: "-", id: "17", off: form.SkipTombstone},
-		"no key":          {value: "-", refused: true, off: form.SkipTombstone},
-		"another object":  {key: `{"nr": 17}`, value: "-", refused: true, off: form.SkipTombstone},
-		"no text":         {key: "\x00\x00\x00\x00\x07abc", value: "-", refused: true, off: form.SkipTombstone},
-		"of its own kind": {value: `{"id": "n1", "forget": true}`, id: "n1", off: form.SkipDelete},
-		"looked up":       {value: `{"id": "n1", "forget": true}`, id: "n1", lookedUp: true, off: form.SkipDelete},
-		"with features":   {value: `{"id": "n1", "forget": true, "features": [1]}`, id: "n1", off: form.SkipDelete},
-		"a number as id":  {value: `{"forget": true, "id": 7}`, id: "7", off: form.SkipDelete},
-		"a faulty id":     {value: `{"forget": true, "id": []}`, refused: true, off: form.SkipDelete},
+		"tombstone":       {key: "n1", value: "-", id: "n1", off: read.SkipTombstone},
+		"a number":        {key: "17", value: "-", id: "17", off: read.SkipTombstone},
+		"JSON text":       {key: `"n\u0031"`, value: "-", id: "n1", off: read.SkipTombstone},
+		"an object":       {key: `{"id": 17}`, value: "-", id: "17", off: read.SkipTombstone},
+		"no key":          {value: "-", refused: true, off: read.SkipTombstone},
+		"another object":  {key: `{"nr": 17}`, value: "-", refused: true, off: read.SkipTombstone},
+		"no text":         {key: "\x00\x00\x00\x00\x07abc", value: "-", refused: true, off: read.SkipTombstone},
+		"of its own kind": {value: `{"id": "n1", "forget": true}`, id: "n1", off: read.SkipDelete},
+		"looked up":       {value: `{"id": "n1", "forget": true}`, id: "n1", lookedUp: true, off: read.SkipDelete},
+		"with features":   {value: `{"id": "n1", "forget": true, "features": [1]}`, id: "n1", off: read.SkipDelete},
+		"a number as id":  {value: `{"forget": true, "id": 7}`, id: "7", off: read.SkipDelete},
+		"a faulty id":     {value: `{"forget": true, "id": []}`, refused: true, off: read.SkipDelete},
 		"a faulty wish":   {value: `{"id": "n1", "forget": 1}`, refused: true},
 		"an arrival":      {value: `{"id": "n1", "features": [1], "forget": false}`, off: errNone},
 		"only the word":   {value: `{"id": "n1", "features": [1], "edges": ["\"forget\""]}`, off: errNone},
 		"Debezium's delete": {mapping: debezium, value: `{"op": "d", "before": {"account": 5, "x": 1}, "after": null}`,
-			id: "5", off: form.SkipDelete},
+			id: "5", off: read.SkipDelete},
 		"with its schema": {mapping: debezium, value: `{"schema": {}, "payload": {"op": "d", "before": {"account": 5}}}`,
-			id: "5", off: form.SkipDelete},
-		"without the row":   {mapping: debezium, value: `{"op": "d", "before": null}`, refused: true, off: form.SkipDelete},
-		"Debezium's second": {mapping: debezium, key: `{"account": 5}`, value: "-", off: form.SkipTombstone},
-		"Connect's delete":  {mapping: connect, value: `{"id": "n1", "__deleted": "true"}`, id: "n1", off: form.SkipDelete},
+			id: "5", off: read.SkipDelete},
+		"without the row":   {mapping: debezium, value: `{"op": "d", "before": null}`, refused: true, off: read.SkipDelete},
+		"Debezium's second": {mapping: debezium, key: `{"account": 5}`, value: "-", off: read.SkipTombstone},
+		"Connect's delete":  {mapping: connect, value: `{"id": "n1", "__deleted": "true"}`, id: "n1", off: read.SkipDelete},
 		"Connect's key": {mapping: connect, key: `{"schema": {}, "payload": {"id": 9}}`, value: "-", id: "9",
-			off: form.SkipTombstone},
-		"Connect's null": {mapping: connect, key: "n1", value: "null", id: "n1", off: form.SkipTombstone},
-		"a CloudEvent":   {mapping: cloud, value: `{"node": "n1", "forget": true}`, id: "n1", off: form.SkipDelete},
+			off: read.SkipTombstone},
+		"Connect's null": {mapping: connect, key: "n1", value: "null", id: "n1", off: read.SkipTombstone},
+		"a CloudEvent":   {mapping: cloud, value: `{"node": "n1", "forget": true}`, id: "n1", off: read.SkipDelete},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := form.NewMapping(c.mapping)
+			m, err := read.NewMapping(c.mapping)
 			expect.OK(t, err)
 			var value, key []byte
 			if c.value != "-" {
@@ -64,18 +64,19 @@ func TestForgetRecords(t *testing.T) {
 			if c.key != "" {
 				key = []byte(c.key)
 			}
-			r := form.Reader{Mapping: m, LookUp: c.lookedUp}
-			var a event.Arrival
+			r := read.Reader{Mapping: m, LookUp: c.lookedUp}
 			var fault *event.FieldError
-			off := r.Event(key, nil, value, &a)
+			var msg read.Message
+			r.Read(read.Record{Key: key, Value: value}, &msg)
+			off := msg.Err(read.KindArrival)
 			if want := c.off; want == nil && !errors.As(off, &fault) || want != nil && !errors.Is(cmp.Or(off, errNone), want) {
 				t.Errorf("off: %v, want %v", off, want)
 			}
 			r.Forget = true
-			var ask form.Forget
-			switch on := r.Event(key, nil, value, &a); {
+			r.Read(read.Record{Key: key, Value: value}, &msg)
+			switch on := msg.Err(read.KindArrival); {
 			case c.id != "":
-				if !errors.As(on, &ask) || ask.ID != c.id {
+				if msg.Kind != read.KindForget || msg.Fault != nil || msg.ID != c.id {
 					t.Errorf("on: %v, want %q", on, c.id)
 				}
 			case c.refused:
@@ -99,7 +100,7 @@ func (jsonWritten) AppendJSON(dst, data []byte) ([]byte, error) { return append(
 
 type jsonSchemas struct{}
 
-func (jsonSchemas) Schema(form.SchemaID) (form.Written, error) { return jsonWritten{}, nil }
+func (jsonSchemas) Schema(read.SchemaID) (read.Written, error) { return jsonWritten{}, nil }
 
 // Where forgetting is off, no form has a dead letter for a record that asks for it: JSON with and without a registry's
 // schema, declared or not, and tombstones whatever form their headers name.
@@ -108,27 +109,29 @@ func TestForgetRecordsArePassedOverInEveryForm(t *testing.T) {
 	of := func(contentType string) []event.Header {
 		return []event.Header{{Key: event.HeaderContentType, Value: []byte(contentType)}}
 	}
-	framed := append(form.AppendConfluentHead(nil, 7), ask...)
+	framed := append(read.AppendConfluentHead(nil, 7), ask...)
 	type record struct {
 		headers []event.Header
 		value   []byte
-		want    form.Skip
+		want    read.Skip
 	}
 	for name, c := range map[string]record{
-		"JSON":               {nil, ask, form.SkipDelete},
-		"JSON, declared":     {of("application/json; charset=utf-8"), ask, form.SkipDelete},
-		"JSON Schema":        {nil, framed, form.SkipDelete},
-		"JSON Schema, named": {of(form.ConfluentContentType("json")), framed, form.SkipDelete},
-		"a tombstone":        {nil, nil, form.SkipTombstone},
-		"Protobuf":           {of((protobuf.Codec{}).ContentType()), nil, form.SkipTombstone},
-		"Avro":               {of((avro.Codec{}).ContentType()), nil, form.SkipTombstone},
-		"framed Protobuf":    {of(form.ConfluentContentType("protobuf")), nil, form.SkipTombstone},
-		"an unknown form":    {of("image/png"), nil, form.SkipTombstone},
+		"JSON":               {nil, ask, read.SkipDelete},
+		"JSON, declared":     {of("application/json; charset=utf-8"), ask, read.SkipDelete},
+		"JSON Schema":        {nil, framed, read.SkipDelete},
+		"JSON Schema, named": {of(read.ConfluentContentType("json")), framed, read.SkipDelete},
+		"a tombstone":        {nil, nil, read.SkipTombstone},
+		"Protobuf":           {of((protobuf.Codec{}).ContentType()), nil, read.SkipTombstone},
+		"Avro":               {of((avro.Codec{}).ContentType()), nil, read.SkipTombstone},
+		"framed Protobuf":    {of(read.ConfluentContentType("protobuf")), nil, read.SkipTombstone},
+		"an unknown form":    {of("image/png"), nil, read.SkipTombstone},
 	} {
 		for _, lookUp := range []bool{false, true} {
-			r, a := form.Reader{Schemas: jsonSchemas{}, LookUp: lookUp}, event.Arrival{}
-			if err := r.Event([]byte("n1"), c.headers, c.value, &a); !errors.Is(err, c.want) {
-				t.Errorf("%s, features looked up %v: %v, want %v", name, lookUp, err, c.want)
+			var m read.Message
+			r := read.Reader{Schemas: jsonSchemas{}, LookUp: lookUp}
+			if r.Read(read.Record{Key: []byte("n1"), Value: c.value, Headers: c.headers}, &m); m.Fault != nil ||
+				m.Kind != read.KindSkip || m.Skip != c.want {
+				t.Errorf("%s, features looked up %v: %+v, want %v", name, lookUp, m, c.want)
 			}
 		}
 	}

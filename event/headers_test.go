@@ -11,8 +11,9 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/eventtest"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/test/expect"
 )
 
@@ -106,7 +107,7 @@ func TestContentTypeOf(t *testing.T) {
 		{[]event.Header{{"Content-Type", []byte("a")}, {"x", []byte("y")}}, "a"},
 		{[]event.Header{{"content-type", []byte("a")}, {"content-type", []byte("b")}}, "b"},
 	} {
-		if got := form.ContentTypeOf(tc.headers); got != tc.want {
+		if got := read.ContentTypeOf(tc.headers); got != tc.want {
 			t.Errorf("%v: %q, want %q", tc.headers, got, tc.want)
 		}
 	}
@@ -117,7 +118,7 @@ func TestForContentType(t *testing.T) {
 		"", "application/json", "Application/JSON", " application/json ", "application/json; charset=utf-8",
 		`application/json;charset="UTF-8"`, "application/json; profile=x",
 	} {
-		codec, ok := form.ForContentType(ct)
+		codec, ok := read.ForContentType(ct)
 		if !ok || codec.ContentType() != "application/json" {
 			t.Errorf("%q: %v, %v, want JSON", ct, codec, ok)
 		}
@@ -126,7 +127,7 @@ func TestForContentType(t *testing.T) {
 		"application/x-protobuff", "text/plain", "json", "application/json; charset=latin1", "application/json;;=", " ",
 		"\xff",
 	} {
-		if codec, ok := form.ForContentType(ct); ok {
+		if codec, ok := read.ForContentType(ct); ok {
 			t.Errorf("%q: %v, want none", ct, codec)
 		}
 	}
@@ -185,7 +186,7 @@ func TestKindOfAnEdge(t *testing.T) {
 		want  bool
 	}{{"edge", true}, {`"edge"`, true}, {"Edge", true}, {" edge", true}, {"", false}, {"node", false}, {`"node"`, false}} {
 		var e event.Edge
-		is, err := (&form.Reader{}).Edge([]event.Header{{Key: event.HeaderKind, Value: []byte(c.value)}},
+		is, err := readtest.Edge(&read.Reader{}, []event.Header{{Key: event.HeaderKind, Value: []byte(c.value)}},
 			[]byte(`{"source":"a","target":"b"}`), &e)
 		if is != c.want || err != nil || is && (e.Source != "a" || e.Target != "b") {
 			t.Errorf("%q: an edge %v, want %v; %+v, %v", c.value, is, c.want, e, err)

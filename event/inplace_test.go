@@ -9,9 +9,10 @@ import (
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/eventtest"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/test/expect"
 )
 
@@ -36,9 +37,9 @@ func TestIDsInPlace(t *testing.T) {
 				record, err := codec.AppendArrival(nil, &a)
 				expect.OK(t, err)
 				copied, placed := eventtest.UsedArrival(), eventtest.UsedArrival()
-				apart, inPlace := form.Reader{Default: codec}, form.Reader{Default: codec, InPlace: true}
-				expect.OK(t, apart.Arrival(nil, record, &copied))
-				expect.OK(t, inPlace.Arrival(nil, record, &placed))
+				apart, inPlace := read.Reader{Default: codec}, read.Reader{Default: codec, InPlace: true}
+				expect.OK(t, readtest.Arrival(&apart, nil, record, &copied))
+				expect.OK(t, readtest.Arrival(&inPlace, nil, record, &placed))
 				eventtest.RequireSameArrival(t, &copied, &placed)
 				for k, id := range append(copied.Edges, copied.ID) {
 					if within(record, id) {
@@ -55,11 +56,11 @@ func TestIDsInPlace(t *testing.T) {
 
 // What a mapping finds in a record is never in place: the record is read from memory that is used again.
 func TestMappedIDsAreCopies(t *testing.T) {
-	m, err := form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium})
+	m, err := read.NewMapping(read.MappingOptions{Preset: read.PresetDebezium})
 	expect.OK(t, err)
 	record := []byte(`{"op":"c","after":{"id":"a","features":[1],"edges":["b"]}}`)
-	forms, a := form.Reader{Mapping: m, InPlace: true}, event.Arrival{}
-	expect.OK(t, forms.Arrival(nil, record, &a))
+	forms, a := read.Reader{Mapping: m, InPlace: true}, event.Arrival{}
+	expect.OK(t, readtest.Arrival(&forms, nil, record, &a))
 	if a.ID != "a" || len(a.Edges) != 1 || a.Edges[0] != "b" || within(record, a.ID) || within(record, a.Edges[0]) {
 		t.Errorf("%+v of %s", a, record)
 	}

@@ -15,16 +15,17 @@ import (
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/eventtest"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/schema"
 	"rivulet/test/expect"
 )
 
-func mapping(t testing.TB, o form.MappingOptions) *form.Mapping {
+func mapping(t testing.TB, o read.MappingOptions) *read.Mapping {
 	t.Helper()
-	m, err := form.NewMapping(o)
+	m, err := read.NewMapping(o)
 	expect.OK(t, err)
 	return m
 }
@@ -54,45 +55,45 @@ func keyed(a event.Arrival, key string) event.Arrival {
 
 func TestMappings(t *testing.T) {
 	const own = `{"id":17,"features":[0.5,2],"edges":["a",3]}`
-	debezium, cloud := form.MappingOptions{Preset: form.PresetDebezium},
-		form.MappingOptions{Preset: form.PresetCloudEvents}
+	debezium, cloud := read.MappingOptions{Preset: read.PresetDebezium},
+		read.MappingOptions{Preset: read.PresetCloudEvents}
 	for name, tc := range map[string]struct {
-		options form.MappingOptions
+		options read.MappingOptions
 		headers []event.Header
 		record  string
 		want    event.Arrival
 	}{
-		"pointers, with names that have / and ~": {form.MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f",
+		"pointers, with names that have / and ~": {read.MappingOptions{ID: "/user/a~1b", Features: "/x/1/~0f",
 			Edges: "/user/e",
 			Time:  "/at", Key: "/user/k"}, nil,
 			` {"x":[{"~f":0},{"~f": [0.5,2] , "g":1}], "user" : {"e": ["a",3],"a/b":17, ` +
 				`"k":"south"},"at":"2026-03-01T12:00:00.25Z"} `,
 			keyed(timed(mapped, mappedAt), "south")},
-		"a number for the key, milliseconds": {form.MappingOptions{TimeUnit: "ms", Key: "/id"}, nil,
+		"a number for the key, milliseconds": {read.MappingOptions{TimeUnit: "ms", Key: "/id"}, nil,
 			`{"time":1772366400250,` + own[1:], keyed(timed(mapped, mappedAt), "17")},
-		"no key, no time": {form.MappingOptions{TimeUnit: "us", Key: "/k", ID: "/id"}, nil,
+		"no key, no time": {read.MappingOptions{TimeUnit: "us", Key: "/k", ID: "/id"}, nil,
 			`{"time":null,"k":null,` + own[1:], mapped},
-		"microseconds as text": {form.MappingOptions{TimeUnit: "us"}, nil, `{"time":"1772366400250000",` + own[1:],
+		"microseconds as text": {read.MappingOptions{TimeUnit: "us"}, nil, `{"time":"1772366400250000",` + own[1:],
 			timed(mapped, mappedAt)},
-		"an inner and an outer value": {form.MappingOptions{ID: "/e/0", Features: "/f", Edges: "/e", Key: "/e/0"}, nil,
+		"an inner and an outer value": {read.MappingOptions{ID: "/e/0", Features: "/f", Edges: "/e", Key: "/e/0"}, nil,
 			`{"f":[0.5,2],"e":["17","a",3]}`, keyed(event.Arrival{ID: "17", Features: mapped.Features,
 				Edges: []string{"17", "a", "3"}}, "17")},
 		"Debezium, created": {debezium, nil, `{"before":null,"after":` + own + `,"op":"c","ts_ms":1}`, mapped},
 		"Debezium, read, with schema": {debezium, nil,
 			`{"schema":{"type":"struct"},"payload":{"op":"r","before":null,"after":` + own + `}}`, mapped},
-		"Debezium, updated, columns": {form.MappingOptions{Preset: form.PresetDebezium, ID: "/key", Features: "/f/v"}, nil,
+		"Debezium, updated, columns": {read.MappingOptions{Preset: read.PresetDebezium, ID: "/key", Features: "/f/v"}, nil,
 			`{"op":"u","before":{"key":1},"after":{"edges":["a",3],"f":{"v":[0.5,2]},"key":17}}`, mapped},
 		"CloudEvents, the arrival's own time": {cloud, header("ce_specversion", "1.0", "ce_time", "2020-01-01T00:00:00Z"),
 			`{"time":"2026-03-01T12:00:00.25Z",` + own[1:], timed(mapped, mappedAt)},
-		"CloudEvents, binary": {form.MappingOptions{Preset: form.PresetCloudEvents, ID: "/n"},
+		"CloudEvents, binary": {read.MappingOptions{Preset: read.PresetCloudEvents, ID: "/n"},
 			header("ce_specversion", "1.0", "ce_time", "2026-03-01T12:00:00.25Z", "content-type", "application/json"),
 			strings.Replace(own, "id", "n", 1), timed(mapped, mappedAt)},
 		"CloudEvents, binary, Protobuf": {cloud, header("content-type", "application/protobuf"),
 			string(inProtobuf(t, &mapped)), mapped},
 	} {
-		forms := form.Reader{Mapping: mapping(t, tc.options)}
+		forms := read.Reader{Mapping: mapping(t, tc.options)}
 		got := event.Arrival{Key: []byte("of the record before")}
-		if err := forms.Arrival(tc.headers, []byte(tc.record), &got); err != nil {
+		if err := readtest.Arrival(&forms, tc.headers, []byte(tc.record), &got); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -110,24 +111,24 @@ func inProtobuf(t *testing.T, a *event.Arrival) []byte {
 }
 
 func TestMappingSkips(t *testing.T) {
-	forms := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetDebezium})}
-	for record, want := range map[string]form.Skip{
-		"": form.SkipTombstone, "null": form.SkipTombstone, `{"schema":null,"payload":null}`: form.SkipTombstone,
-		`{"op":"d","before":{"id":1},"after":null}`: form.SkipDelete, `{"payload":{"op":"d","after":null}}`: form.SkipDelete,
-		`{"op":"t"}`: form.SkipOther, `{"op":"m","message":{}}`: form.SkipOther,
+	forms := read.Reader{Mapping: mapping(t, read.MappingOptions{Preset: read.PresetDebezium})}
+	for record, want := range map[string]read.Skip{
+		"": read.SkipTombstone, "null": read.SkipTombstone, `{"schema":null,"payload":null}`: read.SkipTombstone,
+		`{"op":"d","before":{"id":1},"after":null}`: read.SkipDelete, `{"payload":{"op":"d","after":null}}`: read.SkipDelete,
+		`{"op":"t"}`: read.SkipOther, `{"op":"m","message":{}}`: read.SkipOther,
 	} {
-		var skip form.Skip
-		if err := forms.Arrival(nil, []byte(record), new(event.Arrival)); !errors.As(err, &skip) || skip != want {
+		var skip read.Skip
+		if err := readtest.Arrival(&forms, nil, []byte(record), new(event.Arrival)); !errors.As(err, &skip) || skip != want {
 			t.Errorf("%q: %v, want %q", record, err, want)
 		}
 	}
 }
 
 func TestMappingRefuses(t *testing.T) {
-	debezium, cloud := form.MappingOptions{Preset: form.PresetDebezium},
-		form.MappingOptions{Preset: form.PresetCloudEvents}
+	debezium, cloud := read.MappingOptions{Preset: read.PresetDebezium},
+		read.MappingOptions{Preset: read.PresetCloudEvents}
 	for record, tc := range map[string]struct {
-		options form.MappingOptions
+		options read.MappingOptions
 		headers []event.Header
 		field   string
 	}{
@@ -137,17 +138,17 @@ func TestMappingRefuses(t *testing.T) {
 		`{"op":"c","after":{"id":"a"}}`:                     {debezium, nil, "features"},
 		`{"op":"c"`:                                         {debezium, nil, ""},
 		`{"op":"c","after":1} {}`:                           {debezium, nil, ""},
-		`{"id":"a","features":[],"time":1.5}`:               {form.MappingOptions{TimeUnit: "s"}, nil, "time"},
-		`{"id":"a","features":[],"time":99999999999999999}`: {form.MappingOptions{TimeUnit: "s"}, nil, "time"},
-		`{"id":"a","features":[1],"k":{}}`:                  {form.MappingOptions{Key: "/k"}, nil, "key"},
-		`{"id":"a","id":"b","features":[1]}`:                {form.MappingOptions{Key: "/k"}, nil, "id"},
-		`[{"id":"a","features":[1]}]`:                       {form.MappingOptions{ID: "/0/id"}, nil, "features"},
-		`{"id":"a","features":[1],"time":"2026-03-01"}`:     {form.MappingOptions{Key: "/k"}, nil, "time"},
+		`{"id":"a","features":[],"time":1.5}`:               {read.MappingOptions{TimeUnit: "s"}, nil, "time"},
+		`{"id":"a","features":[],"time":99999999999999999}`: {read.MappingOptions{TimeUnit: "s"}, nil, "time"},
+		`{"id":"a","features":[1],"k":{}}`:                  {read.MappingOptions{Key: "/k"}, nil, "key"},
+		`{"id":"a","id":"b","features":[1]}`:                {read.MappingOptions{Key: "/k"}, nil, "id"},
+		`[{"id":"a","features":[1]}]`:                       {read.MappingOptions{ID: "/0/id"}, nil, "features"},
+		`{"id":"a","features":[1],"time":"2026-03-01"}`:     {read.MappingOptions{Key: "/k"}, nil, "time"},
 		`{"id":"a","features":[1],"edges":[]}`:              {cloud, header("ce_time", "yesterday"), "ce_time"},
 	} {
-		forms := form.Reader{Mapping: mapping(t, tc.options)}
+		forms := read.Reader{Mapping: mapping(t, tc.options)}
 		var field *event.FieldError
-		if err := forms.Arrival(tc.headers, []byte(record), new(event.Arrival)); !errors.As(err, &field) ||
+		if err := readtest.Arrival(&forms, tc.headers, []byte(record), new(event.Arrival)); !errors.As(err, &field) ||
 			field.Field != tc.field {
 			t.Errorf("%s: %v, want an error of %q", record, err, tc.field)
 		}
@@ -157,19 +158,19 @@ func TestMappingRefuses(t *testing.T) {
 // A feature that is no finite number has the same reason through a mapping as in Rivulet's own form, wherever the
 // preset has it; also where the record is no JSON because of it.
 func TestNotFiniteThroughMappings(t *testing.T) {
-	debezium, connect := form.MappingOptions{Preset: "debezium"}, form.MappingOptions{Preset: "connect"}
-	named := func(o form.MappingOptions) form.MappingOptions { o.Named, o.ID = "#", "/key"; return o }
+	debezium, connect := read.MappingOptions{Preset: "debezium"}, read.MappingOptions{Preset: "connect"}
+	named := func(o read.MappingOptions) read.MappingOptions { o.Named, o.ID = "#", "/key"; return o }
 	columns, err := schema.Parse([]byte(`{"schema_version":1,"seed":0,"features":[` +
 		`{"name":"a","kind":"number","missing":"refuse","mean":[0]},` +
 		`{"name":"v","kind":"vector","missing":"zero","mean":[0,0]}]}`))
 	expect.OK(t, err)
-	reason := func(o form.MappingOptions, record string) string {
+	reason := func(o read.MappingOptions, record string) string {
 		var a event.Arrival
-		forms := form.Reader{}
-		if o != (form.MappingOptions{}) {
+		forms := read.Reader{}
+		if o != (read.MappingOptions{}) {
 			forms.Mapping = mapping(t, o)
 		}
-		err := forms.Arrival(nil, []byte(record), &a)
+		err := readtest.Arrival(&forms, nil, []byte(record), &a)
 		if err == nil && a.Features.Named != nil {
 			a.Features.Named = slices.DeleteFunc(a.Features.Named, func(f schema.Field) bool {
 				return forms.Mapping.Optional(f.Name)
@@ -182,7 +183,7 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 		return fmt.Sprint(err)
 	}
 	type envelope struct {
-		options form.MappingOptions
+		options read.MappingOptions
 		record  string // % is a value, or the members of a row
 	}
 	check := func(values map[string]string, envelopes ...envelope) {
@@ -200,11 +201,11 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 		`{"named":{"a":NaN}}`: "not_finite", `{"indices":[NaN]}`: "unparsable", `[Nano]`: "unparsable",
 		`{"other":[NaN],"indices":[1]}`: "unparsable", `[1,2`: "unparsable", `[1]`: "<nil>",
 		`NaN`: "unparsable"}
-	through := []envelope{{form.MappingOptions{Features: "/x/1/~1"}, `{"id":"a","x":[0,{"/":%}]}`},
+	through := []envelope{{read.MappingOptions{Features: "/x/1/~1"}, `{"id":"a","x":[0,{"/":%}]}`},
 		{debezium, `{"op":"c","after":{"id":"a","features":%}}`},
 		{debezium, `{"schema":{},"payload":{"op":"c","after":{"features":%,"id":"a"}}}`},
 		{connect, `{"id":"a","features":%}`}, {connect, `{"payload":{"id":"a","features":%},"schema":{}}`},
-		{form.MappingOptions{Preset: "cloudevents"}, `{"id":"a","features":%}`}}
+		{read.MappingOptions{Preset: "cloudevents"}, `{"id":"a","features":%}`}}
 	check(positions, append(through, envelope{record: `{"id":"a","features":%}`})...)
 	asText := map[string]string{`"[1,NaN"`: "unparsable"} // of a column
 	for value, want := range positions {
@@ -218,22 +219,22 @@ func TestNotFiniteThroughMappings(t *testing.T) {
 		`"a":1e39`:  "not_finite",
 		`"a":1e999`: "not_finite", `"a":1,"v":[1e39,1]`: "not_finite", `"a":1,"v":[1,2]`: "<nil>",
 		`"a":1,"edges":[NaN]`: "unparsable"},
-		envelope{named(form.MappingOptions{}), `{"key":1,%}`}, envelope{named(debezium), `{"op":"c","after":{"key":1,%}}`},
+		envelope{named(read.MappingOptions{}), `{"key":1,%}`}, envelope{named(debezium), `{"op":"c","after":{"key":1,%}}`},
 		envelope{named(connect), `{"payload":{"key":1,%},"schema":{}}`}, envelope{named(connect), `{"key":1,%}`})
 }
 
 func TestMappingOptions(t *testing.T) {
-	for _, o := range []form.MappingOptions{{}, {Preset: "none", TimeUnit: "none"}} {
-		if m, err := form.NewMapping(o); m != nil || err != nil {
+	for _, o := range []read.MappingOptions{{}, {Preset: "none", TimeUnit: "none"}} {
+		if m, err := read.NewMapping(o); m != nil || err != nil {
 			t.Errorf("%+v: %v, %v, want no mapping", o, m, err)
 		}
 	}
-	for option, o := range map[string]form.MappingOptions{
+	for option, o := range map[string]read.MappingOptions{
 		"preset": {Preset: "kafka"}, "time_unit": {TimeUnit: "m"}, "id": {ID: "id"}, "edges": {Edges: "/a~"},
 		"key":      {Key: "/~2"},
 		"features": {Features: "/f", Named: "/n"},
 	} {
-		if _, err := form.NewMapping(o); err == nil || !strings.HasPrefix(err.Error(), option) {
+		if _, err := read.NewMapping(o); err == nil || !strings.HasPrefix(err.Error(), option) {
 			t.Errorf("%+v: %v, want an error of %s", o, err, option)
 		}
 	}
@@ -242,7 +243,7 @@ func TestMappingOptions(t *testing.T) {
 // twoSchemas are a registry with an Avro schema under 7.
 type twoSchemas struct{ of7 *avro.Schema }
 
-func (s twoSchemas) Schema(id form.SchemaID) (form.Written, error) {
+func (s twoSchemas) Schema(id read.SchemaID) (read.Written, error) {
 	if id.Number == 7 {
 		return s.of7, nil
 	}
@@ -252,40 +253,40 @@ func (s twoSchemas) Schema(id form.SchemaID) (form.Written, error) {
 func TestForms(t *testing.T) {
 	plain, err := avro.Codec{}.AppendArrival(nil, &mapped)
 	expect.OK(t, err)
-	framed := append(form.AppendConfluentHead(nil, 7), plain...)
+	framed := append(read.AppendConfluentHead(nil, 7), plain...)
 	inJSON, _ := json.Codec{}.AppendArrival(nil, &mapped)
 	schemas := twoSchemas{avroArrival}
 	for i, tc := range []struct {
-		forms   form.Reader
+		forms   read.Reader
 		headers []event.Header
 		data    []byte
 		reason  string // "": it is read
 		id      uint32
 	}{
-		{form.Reader{}, nil, inJSON, "", 0},
-		{form.Reader{Default: avro.Codec{}}, nil, plain, "", 0},
-		{form.Reader{}, header("content-type", "avro/binary"), plain, event.ReasonContentType, 0},
-		{form.Reader{Schemas: schemas}, nil, framed, "", 7},
-		{form.Reader{Schemas: schemas, Default: protobuf.Codec{}}, nil, framed, "", 7},
-		{form.Reader{Schemas: schemas, Confluent: true}, nil, framed, "", 7},
-		{form.Reader{Schemas: schemas}, header("content-type", form.ConfluentContentType("avro")), framed, "", 7},
-		{form.Reader{Schemas: schemas}, nil, inJSON, "", 0},
-		{form.Reader{Schemas: schemas, Mapping: mapping(t, form.MappingOptions{ID: "/id"})}, nil, framed, "", 7},
+		{read.Reader{}, nil, inJSON, "", 0},
+		{read.Reader{Default: avro.Codec{}}, nil, plain, "", 0},
+		{read.Reader{}, header("content-type", "avro/binary"), plain, event.ReasonContentType, 0},
+		{read.Reader{Schemas: schemas}, nil, framed, "", 7},
+		{read.Reader{Schemas: schemas, Default: protobuf.Codec{}}, nil, framed, "", 7},
+		{read.Reader{Schemas: schemas, Confluent: true}, nil, framed, "", 7},
+		{read.Reader{Schemas: schemas}, header("content-type", read.ConfluentContentType("avro")), framed, "", 7},
+		{read.Reader{Schemas: schemas}, nil, inJSON, "", 0},
+		{read.Reader{Schemas: schemas, Mapping: mapping(t, read.MappingOptions{ID: "/id"})}, nil, framed, "", 7},
 		// An explicit content-type wins over the first byte.
-		{form.Reader{Schemas: schemas}, header("content-type", "application/json"), framed, event.ReasonUnparsable, 0},
-		{form.Reader{Schemas: schemas, Confluent: true}, header("content-type", "application/json"), inJSON, "", 0},
-		{form.Reader{Schemas: schemas, Confluent: true}, nil, inJSON, event.ReasonUnparsable, 0},
-		{form.Reader{Schemas: schemas, Confluent: true}, nil, framed[:4], event.ReasonUnparsable, 0},
-		{form.Reader{Schemas: schemas}, nil, append(form.AppendConfluentHead(nil, 8), plain...), event.ReasonUnparsable, 8},
-		{form.Reader{}, header("content-type", form.ConfluentContentType("avro")), framed, event.ReasonContentType, 0},
-		{form.Reader{Default: avro.Codec{}}, header("content-type", "text/plain"), plain, event.ReasonContentType, 0},
+		{read.Reader{Schemas: schemas}, header("content-type", "application/json"), framed, event.ReasonUnparsable, 0},
+		{read.Reader{Schemas: schemas, Confluent: true}, header("content-type", "application/json"), inJSON, "", 0},
+		{read.Reader{Schemas: schemas, Confluent: true}, nil, inJSON, event.ReasonUnparsable, 0},
+		{read.Reader{Schemas: schemas, Confluent: true}, nil, framed[:4], event.ReasonUnparsable, 0},
+		{read.Reader{Schemas: schemas}, nil, append(read.AppendConfluentHead(nil, 8), plain...), event.ReasonUnparsable, 8},
+		{read.Reader{}, header("content-type", read.ConfluentContentType("avro")), framed, event.ReasonContentType, 0},
+		{read.Reader{Default: avro.Codec{}}, header("content-type", "text/plain"), plain, event.ReasonContentType, 0},
 	} {
 		name := fmt.Sprintf("case %d", i)
 		if id, names := tc.forms.SchemaID(tc.headers, tc.data); id.Number != tc.id || names != (tc.id > 0) {
 			t.Errorf("%s: the schema is %v, %v, want %d", name, id, names, tc.id)
 		}
 		var a event.Arrival
-		err := tc.forms.Arrival(tc.headers, tc.data, &a)
+		err := readtest.Arrival(&tc.forms, tc.headers, tc.data, &a)
 		var field *event.FieldError
 		switch {
 		case tc.reason == "" && err == nil:
@@ -296,9 +297,9 @@ func TestForms(t *testing.T) {
 	}
 	label := event.Label{ID: "n", Class: 3}
 	data, _ := avro.Codec{}.AppendLabel(nil, &label)
-	forms := form.Reader{Schemas: twoSchemas{avroLabel}}
-	var got event.Label
-	if err := forms.Label(nil, append(form.AppendConfluentHead(nil, 7), data...), &got); err != nil || got != label {
+	forms := (&read.Reader{Schemas: twoSchemas{avroLabel}}).OfLabels()
+	got, err := forms.Label(read.Record{Value: append(read.AppendConfluentHead(nil, 7), data...)})
+	if err != nil || *got != label {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -308,15 +309,15 @@ func FuzzMapping(f *testing.F) {
 	f.Add(byte(0), "", []byte(`{"op":"c","after":{"id":1,"features":[1],"time":5}}`))
 	f.Add(byte(1), "application/json", []byte(`{"id":1,"features":[1]}`))
 	f.Add(byte(2), "", []byte(`{"a":[{"b":"x"}],"features":{"indices":[1]}}`))
-	all := []form.Reader{{Mapping: mapping(f, form.MappingOptions{Preset: form.PresetDebezium, TimeUnit: "ms",
+	all := []read.Reader{{Mapping: mapping(f, read.MappingOptions{Preset: read.PresetDebezium, TimeUnit: "ms",
 		Key: "/id"})},
-		{Mapping: mapping(f, form.MappingOptions{Preset: form.PresetCloudEvents})},
-		{Mapping: mapping(f, form.MappingOptions{ID: "/a/0/b", Edges: "/a", Key: "#"})}}
+		{Mapping: mapping(f, read.MappingOptions{Preset: read.PresetCloudEvents})},
+		{Mapping: mapping(f, read.MappingOptions{ID: "/a/0/b", Edges: "/a", Key: "#"})}}
 	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
 		var a event.Arrival
-		var skip form.Skip
+		var skip read.Skip
 		forms := all[int(which)%len(all)]
-		if err := forms.Arrival(header("content-type", contentType), data, &a); err != nil {
+		if err := readtest.Arrival(&forms, header("content-type", contentType), data, &a); err != nil {
 			if !errors.As(err, &skip) {
 				requireFieldError(t, err)
 			}
@@ -333,18 +334,18 @@ func FuzzConfluent(f *testing.F) {
 	columns, written := shop.columns(f, &event.Arrival{ID: "n", Features: event.Features{Named: shop.fields},
 		Edges: []string{"a"}})
 	plain, _ := avro.Codec{}.AppendArrival(nil, &mapped)
-	f.Add(byte(0), "", append(form.AppendConfluentHead(nil, 7), plain...))
-	f.Add(byte(1), "", append(form.AppendConfluentHead(nil, 7), written...))
-	f.Add(byte(2), form.ConfluentContentType("avro"), append(form.AppendConfluentHead(nil, 7), plain...))
+	f.Add(byte(0), "", append(read.AppendConfluentHead(nil, 7), plain...))
+	f.Add(byte(1), "", append(read.AppendConfluentHead(nil, 7), written...))
+	f.Add(byte(2), read.ConfluentContentType("avro"), append(read.AppendConfluentHead(nil, 7), plain...))
 	f.Add(byte(3), "application/json", []byte(`{"id":"n","features":[1]}`))
-	all := []form.Reader{{Schemas: twoSchemas{avroArrival}}, {Schemas: twoSchemas{columns}},
-		{Schemas: twoSchemas{avroArrival}, Mapping: mapping(f, form.MappingOptions{ID: "/id", Key: "/id"})},
+	all := []read.Reader{{Schemas: twoSchemas{avroArrival}}, {Schemas: twoSchemas{columns}},
+		{Schemas: twoSchemas{avroArrival}, Mapping: mapping(f, read.MappingOptions{ID: "/id", Key: "/id"})},
 		{Schemas: twoSchemas{columns}, Confluent: true}}
 	f.Fuzz(func(t *testing.T, which byte, contentType string, data []byte) {
 		var a, used event.Arrival
 		forms, headers := all[int(which)%len(all)], header("content-type", contentType)
-		_ = forms.Arrival(headers, append(form.AppendConfluentHead(nil, 7), written...), &used)
-		err, again := forms.Arrival(headers, data, &a), forms.Arrival(headers, data, &used)
+		_ = readtest.Arrival(&forms, headers, append(read.AppendConfluentHead(nil, 7), written...), &used)
+		err, again := readtest.Arrival(&forms, headers, data, &a), readtest.Arrival(&forms, headers, data, &used)
 		if err != nil || again != nil {
 			requireFieldError(t, err)
 			requireFieldError(t, again)
@@ -355,8 +356,7 @@ func FuzzConfluent(f *testing.F) {
 			onlyOfTheirType(fields)
 		}
 		eventtest.RequireSameArrival(t, &a, &used)
-		var l event.Label
-		if err := forms.Label(headers, data, &l); err != nil {
+		if _, err := forms.OfLabels().Label(read.Record{Value: data, Headers: headers}); err != nil {
 			requireFieldError(t, err)
 		}
 	})
@@ -390,15 +390,15 @@ func TestReadmeMappings(t *testing.T) {
 	expect.OK(t, err)
 	seen := 0
 	for _, match := range mappedFence.FindAllSubmatch(readme, -1) {
-		o, want := form.MappingOptions{Preset: string(match[1])}, mapped
+		o, want := read.MappingOptions{Preset: string(match[1])}, mapped
 		if o.Preset == "mapping" {
-			o = form.MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms",
+			o = read.MappingOptions{ID: "/user/uid", Features: "/vector", Edges: "/follows", Time: "/at", TimeUnit: "ms",
 				Key: "/user/region"}
 			want = keyed(timed(mapped, mappedAt), "south")
 		}
-		forms := form.Reader{Mapping: mapping(t, o)}
+		forms := read.Reader{Mapping: mapping(t, o)}
 		var got event.Arrival
-		if err := forms.Arrival(nil, match[2], &got); err != nil {
+		if err := readtest.Arrival(&forms, nil, match[2], &got); err != nil {
 			t.Errorf("%s: %v", match[1], err)
 		} else if diff := cmp.Diff(want, got, eventtest.SameBits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", match[1], diff)

@@ -17,9 +17,9 @@ import (
 	"rivulet/event"
 	"rivulet/event/avro"
 	"rivulet/event/eventtest"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
 	"rivulet/schema"
 	"rivulet/test/expect"
 )
@@ -30,7 +30,7 @@ func TestNamedInAllForms(t *testing.T) {
 	for name, into := range map[string]*event.Arrival{"json": &a, "pb": &b, "avro": &c} {
 		data, err := os.ReadFile("testdata/arrival-named." + name)
 		expect.OK(t, err)
-		codec, _ := form.Payload(map[string]string{"json": "json", "pb": "protobuf", "avro": "avro"}[name])
+		codec, _ := read.Payload(map[string]string{"json": "json", "pb": "protobuf", "avro": "avro"}[name])
 		for range 2 { // the second time into the memory of the first
 			expect.OK(t, codec.DecodeArrival(data, into))
 		}

@@ -7,8 +7,9 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/schema"
 	"rivulet/test/expect"
 )
@@ -16,14 +17,14 @@ import (
 // Records as public reports of other projects have them. Inputs are our own.
 func TestReportsOfOthers(t *testing.T) {
 	const own = `{"id":"17","features":[0.5,2],"edges":["a","3"]}`
-	debezium := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetDebezium, Named: "#",
+	debezium := read.Reader{Mapping: mapping(t, read.MappingOptions{Preset: read.PresetDebezium, Named: "#",
 		Placeholder: "__debezium_unavailable_value"})}
-	connected := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetConnect, Named: "#"})}
-	cloud := form.Reader{Mapping: mapping(t, form.MappingOptions{Preset: form.PresetCloudEvents})}
+	connected := read.Reader{Mapping: mapping(t, read.MappingOptions{Preset: read.PresetConnect, Named: "#"})}
+	cloud := read.Reader{Mapping: mapping(t, read.MappingOptions{Preset: read.PresetCloudEvents})}
 	guid := "\x01\x89\x79\x17\x62\x23\x36\x41\x86\x96\x74\x29\x9b\x90\xa8\x02\xe2"
 	written, err := avro.Codec{}.AppendArrival(nil, &mapped)
 	expect.OK(t, err)
-	registry := form.Reader{Schemas: anySchema{avroArrival}}
+	registry := read.Reader{Schemas: anySchema{avroArrival}}
 	change := func(row string) string { return `{"op":"c","before":null,"after":` + row + `,"ts_ms":1}` }
 	typed := func(field, value string) string {
 		return `{"schema":{"type":"struct","fields":[{"type":"struct","field":"after","fields":[{"type":"int64",` +
@@ -31,10 +32,10 @@ func TestReportsOfOthers(t *testing.T) {
 			`]}]},"payload":{"op":"u","after":{"id":17,"x":` + value + `}}}`
 	}
 	for name, tc := range map[string]struct {
-		forms   form.Reader
+		forms   read.Reader
 		headers []event.Header
 		record  string
-		skip    form.Skip
+		skip    read.Skip
 		fails   string           // a part of the error
 		is      schema.ValueType // of the feature x
 		number  float64
@@ -61,29 +62,29 @@ func TestReportsOfOthers(t *testing.T) {
 		"risingwave#26037, a time of day is no time since 1970": {debezium, nil,
 			typed(`{"type":"int64","name":"io.debezium.time.MicroTime","field":"x"}`, `43200000000`), "", "", schema.Number,
 			43200000000},
-		"ksql#1100, a tombstone": {form.Reader{}, nil, "-", form.SkipTombstone, "", 0, 0},
-		"confluent-kafka-dotnet#905, a tombstone in Avro": {form.Reader{Default: avro.Codec{}}, nil, "-", form.SkipTombstone,
+		"ksql#1100, a tombstone": {read.Reader{}, nil, "-", read.SkipTombstone, "", 0, 0},
+		"confluent-kafka-dotnet#905, a tombstone in Avro": {read.Reader{Default: avro.Codec{}}, nil, "-", read.SkipTombstone,
 			"", 0,
 			0},
-		"confluent-kafka-dotnet#2076, a tombstone with a registry": {form.Reader{Schemas: anySchema{avroArrival},
+		"confluent-kafka-dotnet#2076, a tombstone with a registry": {read.Reader{Schemas: anySchema{avroArrival},
 			Confluent: true},
-			nil, "-", form.SkipTombstone, "", 0, 0},
-		"laravel-kafka#337, a tombstone behind a delete": {debezium, nil, "-", form.SkipTombstone, "", 0, 0},
-		"spring-cloud-stream-binder-kafka#1211, a tombstone, typed": {form.Reader{},
+			nil, "-", read.SkipTombstone, "", 0, 0},
+		"laravel-kafka#337, a tombstone behind a delete": {debezium, nil, "-", read.SkipTombstone, "", 0, 0},
+		"spring-cloud-stream-binder-kafka#1211, a tombstone, typed": {read.Reader{},
 			header("contentType", "application/json"), "-",
-			form.SkipTombstone, "", 0, 0},
+			read.SkipTombstone, "", 0, 0},
 		"apicurio-registry#2547, an id of eight bytes": {registry, nil, "\x00\x00\x00\x00\x00\x00\x00\x00\x0f" +
 			string(written), "", "Apicurio", 0, 0},
-		"apicurio-registry#4199, the id in Apicurio's header": {form.Reader{},
+		"apicurio-registry#4199, the id in Apicurio's header": {read.Reader{},
 			header("apicurio.value.globalId", "\x00\x00\x00\x00\x00\x00\x00\x0d"), string(written), "",
 			"apicurio.value.globalId",
 			0, 0},
-		"s3-connector-for-apache-kafka#379, no registry is set": {form.Reader{}, nil,
+		"s3-connector-for-apache-kafka#379, no registry is set": {read.Reader{}, nil,
 			"\x00\x00\x00\x00\x07" + string(written), "",
 			"registry.urls", 0, 0},
 		"materialize PR 37019, AWS Glue": {registry, nil, "\x03\x00" + guid[1:] + string(written), "",
 			"AWS Glue", 0, 0},
-		"aws-glue-schema-registry#136, AWS Glue, compressed": {form.Reader{}, nil, "\x03\x05" + guid[1:] + "xyz", "",
+		"aws-glue-schema-registry#136, AWS Glue, compressed": {read.Reader{}, nil, "\x03\x05" + guid[1:] + "xyz", "",
 			"AWS Glue", 0, 0},
 		"cloudevents sdk-java#370, binary without a content-type": {cloud, header("ce_specversion", "1.0", "ce_id", "e"),
 			own, "", "", 0, 0},
@@ -92,10 +93,10 @@ func TestReportsOfOthers(t *testing.T) {
 			"binary mode", 0, 0},
 		"sql-flow#315, the schema in a header": {registry, header("__value_schema_id", guid),
 			string(written), "", "", 0, 0},
-		"sql-flow#315, the schema in a header, no registry": {form.Reader{}, header("__value_schema_id", guid),
+		"sql-flow#315, the schema in a header, no registry": {read.Reader{}, header("__value_schema_id", guid),
 			string(written), "", "__value_schema_id", 0, 0},
 		"hudi#2149, a deleted row without its change": {connected, nil,
-			`{"id":17,"x":1,"__deleted":"true","__op":"d"}`, form.SkipDelete, "", 0, 0},
+			`{"id":17,"x":1,"__deleted":"true","__op":"d"}`, read.SkipDelete, "", 0, 0},
 		"hudi#8519, a row without its change": {connected, nil,
 			`{"schema":{"type":"struct","fields":[{"type":"int32","name":"io.debezium.time.Date","field":"x"}]},` +
 				`"payload":{"id":17,"x":19723,"__deleted":"false"}}`, "", "", schema.Stamp, 19723},
@@ -110,8 +111,8 @@ func TestReportsOfOthers(t *testing.T) {
 			data = nil
 		}
 		var a event.Arrival
-		var skip form.Skip
-		err := tc.forms.Arrival(tc.headers, data, &a)
+		var skip read.Skip
+		err := readtest.Arrival(&tc.forms, tc.headers, data, &a)
 		switch {
 		case tc.skip != "":
 			if !errors.As(err, &skip) || skip != tc.skip {
@@ -134,7 +135,7 @@ func TestReportsOfOthers(t *testing.T) {
 // anySchema is a registry that has one schema under every id.
 type anySchema struct{ only *avro.Schema }
 
-func (s anySchema) Schema(form.SchemaID) (form.Written, error) { return s.only, nil }
+func (s anySchema) Schema(read.SchemaID) (read.Written, error) { return s.only, nil }
 
 // Content-types as producers write them.
 func TestContentTypesOfProducers(t *testing.T) {
@@ -145,7 +146,7 @@ func TestContentTypesOfProducers(t *testing.T) {
 		"Application/VND.Shop+JSON", "text/json", "application/json; charset=us-ascii", "application/ld+json",
 		"application/vnd.kafka.json.v2+json", `"application\/json"`} {
 		var a event.Arrival
-		if err := (&form.Reader{Default: avro.Codec{}}).Arrival(header("content-type", ct),
+		if err := readtest.Arrival(&read.Reader{Default: avro.Codec{}}, header("content-type", ct),
 			[]byte(`{"id":"x","features":[1]}`),
 			&a); err != nil || a.ID != "x" {
 			t.Errorf("%s: %q, %v", ct, a.ID, err)
@@ -153,7 +154,7 @@ func TestContentTypesOfProducers(t *testing.T) {
 	}
 	for ct, codec := range map[string]event.Codec{"application/vnd.shop+protobuf": protobuf.Codec{},
 		"application/vnd.google.protobuf": protobuf.Codec{}} {
-		if got, ok := form.ForContentType(form.ContentTypeOf(header("content-type", ct))); !ok || got != codec {
+		if got, ok := read.ForContentType(read.ContentTypeOf(header("content-type", ct))); !ok || got != codec {
 			t.Errorf("%s: %T, %v", ct, got, ok)
 		}
 	}
@@ -167,7 +168,7 @@ func TestContentTypesOfProducers(t *testing.T) {
 		"application/problem+xml": "names no codec",
 		"application/json-seq":    "names no codec", `"`: "no content-type"} {
 		var fault *event.FieldError
-		err := (&form.Reader{}).Arrival(header("content-type", ct), []byte(`{"id":"x","features":[1]}`), new(event.Arrival))
+		err := readtest.Arrival(&read.Reader{}, header("content-type", ct), []byte(`{"id":"x","features":[1]}`), new(event.Arrival))
 		if !errors.As(err, &fault) || fault.Reason != event.ReasonContentType || !strings.Contains(fault.Detail, want) {
 			t.Errorf("%s: %v, want %s", ct, err, want)
 		}
@@ -185,12 +186,13 @@ func TestFramingsAreNamed(t *testing.T) {
 		`"{\"id\":\"x\",\"features\":[1]}"`: "JSON twice",
 		"<arrival/>":                        "XML", "\x01" + strings.Repeat("g", 16) + "x": "GUID",
 	} {
-		err := (&form.Reader{}).Arrival(nil, []byte(record), new(event.Arrival))
+		err := readtest.Arrival(&read.Reader{}, nil, []byte(record), new(event.Arrival))
 		expect.Error(t, err, want, "%q", record)
-		expect.Error(t, (&form.Reader{}).OfLabels().Label(nil, []byte(record), new(event.Label)), want, "label %q", record)
+		_, err = (&read.Reader{}).OfLabels().Label(read.Record{Value: []byte(record)})
+		expect.Error(t, err, want, "label %q", record)
 	}
 	var a event.Arrival
-	if err := (&form.Reader{}).Arrival(nil, []byte(`{"id":"x"`), &a); err == nil ||
+	if err := readtest.Arrival(&read.Reader{}, nil, []byte(`{"id":"x"`), &a); err == nil ||
 		strings.Contains(err.Error(), "seems") {
 		t.Errorf("broken JSON: %v", err)
 	}

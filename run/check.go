@@ -11,8 +11,7 @@ import (
 
 	"rivulet/artifact/remote"
 	"rivulet/config"
-	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/check"
 	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
@@ -289,18 +288,19 @@ func sampleEdges(ctx context.Context, cfg config.Consumer) (near, far, read int,
 }
 
 // place adds a record's partition to those of its arrival or edge.
-func place(r *kafka.Record, forms *form.Reader, arrivals map[string]map[int]bool, edges map[string][]int) {
-	var e event.Edge
-	var a event.Arrival
-	if is, err := forms.Edge(r.Headers, r.Value, &e); is {
-		if id, _ := e.Ends(); err == nil {
-			edges[id] = append(edges[id], r.Position.Partition)
+func place(r *kafka.Record, forms *read.Reader, arrivals map[string]map[int]bool, edges map[string][]int) {
+	var m read.Message
+	forms.Read(read.Record{Key: r.Key, Value: r.Value, Headers: r.Headers}, &m)
+	switch {
+	case m.Fault != nil:
+	case m.Kind == read.KindEdge:
+		id, _ := m.Edge.Ends()
+		edges[id] = append(edges[id], r.Position.Partition)
+	case m.Kind == read.KindArrival:
+		if arrivals[m.Arrival.ID] == nil {
+			arrivals[m.Arrival.ID] = map[int]bool{}
 		}
-	} else if forms.Event(r.Key, r.Headers, r.Value, &a) == nil {
-		if arrivals[a.ID] == nil {
-			arrivals[a.ID] = map[int]bool{}
-		}
-		arrivals[a.ID][r.Position.Partition] = true
+		arrivals[m.Arrival.ID][r.Position.Partition] = true
 	}
 }
 

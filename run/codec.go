@@ -7,14 +7,14 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/registry"
 	"rivulet/kafka/retry"
 )
 
 // Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
 // none; it opens no connection yet.
-func Forms(in config.Input, r config.Registry) (forms form.Reader, known consumer.Registry, err error) {
+func Forms(in config.Input, r config.Registry) (forms read.Reader, known consumer.Registry, err error) {
 	forms.Confluent, forms.Forget = in.Format == config.Confluent, in.Forget == config.On
 	if !forms.Confluent {
 		if forms.Default, err = codec("input.format", in.Format); err != nil {
@@ -35,8 +35,8 @@ func Forms(in config.Input, r config.Registry) (forms form.Reader, known consume
 }
 
 // LineForms are the forms that arrivals as JSON lines have by these settings.
-func LineForms(in config.Reading) (forms form.Reader, err error) {
-	if forms.Mapping, err = form.NewMapping(form.MappingOptions(in.Mapping)); err != nil {
+func LineForms(in config.Reading) (forms read.Reader, err error) {
+	if forms.Mapping, err = read.NewMapping(read.MappingOptions(in.Mapping)); err != nil {
 		err = fmt.Errorf("input.mapping.%w", err)
 	}
 	return forms, err
@@ -100,7 +100,7 @@ func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Pati
 
 // codec is the wire form that a setting names.
 func codec(setting, format string) (event.Codec, error) {
-	c, ok := form.Lookup(format)
+	c, ok := read.Lookup(format)
 	if !ok {
 		return nil, fmt.Errorf("%s is %q, which names no form of records", setting, format)
 	}

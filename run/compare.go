@@ -11,7 +11,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/compare"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -39,13 +39,12 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 		of := forms.OfLabels()
 		schemas := consumer.NewLearner(of, known, consumer.RegistryOutage(wait, known).Attempts())
 		if err := readTopic(ctx, cfg.Kafka.Brokers, o.Labels, time.Time{}, wait, func(rec *kafka.Record) error {
-			var l event.Label
-			err := schemas.Await(ctx, *rec)
-			if err == nil {
-				err = of.Label(rec.Headers, rec.Value, &l)
+			if err := schemas.Await(ctx, *rec); err != nil {
+				return err
 			}
+			l, err := of.Label(read.Record{Value: rec.Value, Headers: rec.Headers})
 			if err == nil {
-				labels.Add(&l)
+				labels.Add(l)
 			}
 			return err
 		}); err != nil {
@@ -63,7 +62,7 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 			var p event.Prediction
 			if errs[k] = readTopic(reading, cfg.Kafka.Brokers, topic, o.From, wait, func(rec *kafka.Record) error {
 				p = event.Prediction{}
-				err := form.Prediction(rec.Headers, rec.Value, &p)
+				err := read.Prediction(rec.Headers, rec.Value, &p)
 				if err == nil {
 					err = join.Add(reading, k, &p)
 				}

@@ -19,7 +19,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/consumer/window"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/build"
 	"rivulet/internal/check"
 	"rivulet/internal/httpd"
@@ -219,7 +219,7 @@ const adviseEvery = 30 * time.Second
 // wire is a consumer's input and output: versions, forms, registry.
 type wire struct {
 	versions versions
-	forms    form.Reader
+	forms    read.Reader
 	registry consumer.Registry // has the schemas of forms; nil: there is none
 	features FeatureStore      // nil: arrivals bring their features
 	out      event.Codec

@@ -7,7 +7,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/check"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
@@ -47,7 +47,7 @@ func WithFeatures(f config.FeatureServer, beside config.RedisServer, work func(*
 func openFeatures(f config.FeatureServer, beside config.RedisServer, limits config.Limits) (*featurestore.Store, func(),
 	error) {
 	return onRedis(f.Server(beside), func(client mapping.Client) (*featurestore.Store, error) {
-		return featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: form.FeatureForm(f.Format),
+		return featurestore.New(featurestore.Options{Client: client, Prefix: f.Prefix, Form: read.FeatureForm(f.Format),
 			MaxBytes: int(limits.RecordBytes), Timeout: f.Timeout})
 	})
 }

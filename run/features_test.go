@@ -18,7 +18,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
 	"rivulet/test/expect"
@@ -31,7 +31,7 @@ func fill(t *testing.T, f config.FeatureServer, beside config.RedisServer, arriv
 	err := WithFeatures(f, beside, func(s *featurestore.Store) error {
 		var entries []featurestore.Entry
 		for i := range arrivals {
-			value, err := form.FeatureForm(f.Format).Append(nil, &arrivals[i].Features)
+			value, err := read.FeatureForm(f.Format).Append(nil, &arrivals[i].Features)
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/observe"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -26,7 +26,7 @@ type labelSink interface {
 // followLabels reads the topic of labels until ctx ends. Predictions do not need labels, so whatever the brokers
 // refuse, missing rights too, is tried again and does not end the consumer; labels that come before that
 // succeeds are left out. It returns an error only for settings that cannot be used.
-func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, known consumer.Registry,
+func followLabels(ctx context.Context, cfg config.Consumer, forms *read.Reader, known consumer.Registry,
 	log *slog.Logger, to labelSink) error {
 	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
 	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
@@ -50,13 +50,13 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *form.Reader, 
 }
 
 // takeLabel gives a record to to.
-func takeLabel(rec kafka.Record, forms *form.Reader, to labelSink) {
-	var l event.Label
-	if forms.Label(rec.Headers, rec.Value, &l) != nil {
+func takeLabel(rec kafka.Record, forms *read.Reader, to labelSink) {
+	l, err := forms.Label(read.Record{Value: rec.Value, Headers: rec.Headers})
+	if err != nil {
 		to.RefuseLabel()
 		return
 	}
-	to.Label(&l)
+	to.Label(l)
 }
 
 // labelRetries tells a labelSink of attempts that failed.

@@ -12,8 +12,8 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/kafka"
 )
 
@@ -21,7 +21,7 @@ import (
 type LineOptions struct {
 	Mode   consumer.Mode
 	Batch  int // lines of a batch, at least 1
-	Forms  form.Reader
+	Forms  read.Reader
 	Limits event.Limits
 	// Features has the features of lines that bring none; nil: these are rejected.
 	Features consumer.FeatureStore
@@ -55,7 +55,7 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 // records are process's until it returns.
 func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	process func(name string, records []kafka.Record) error) error {
-	headers := form.LineHeaders()
+	headers := read.LineHeaders()
 	var records []kafka.Record
 	flush := func(line int64) error {
 		if len(records) == 0 {

@@ -10,8 +10,8 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/test/expect"
 )
 
@@ -28,9 +28,9 @@ func TestLinesOfAnotherShape(t *testing.T) {
 		"own": {config.Mapping{}, []string{own}},
 		"pointers": {config.Mapping{ID: "/user/id", Features: "/x/0", Edges: "/user/friends"},
 			[]string{`{"user":{"id":"a","friends":["` + ids[0] + `"]},"x":[[1,2,3]]}`}},
-		"Debezium": {config.Mapping{Preset: form.PresetDebezium}, []string{`{"op":"c","before":null,"after":` + own + `}`,
+		"Debezium": {config.Mapping{Preset: read.PresetDebezium}, []string{`{"op":"c","before":null,"after":` + own + `}`,
 			`{"op":"d","before":` + own + `,"after":null}`}},
-		"CloudEvents": {config.Mapping{Preset: form.PresetCloudEvents}, []string{own}},
+		"CloudEvents": {config.Mapping{Preset: read.PresetCloudEvents}, []string{own}},
 	} {
 		forms, err := LineForms(config.Reading{Mapping: tc.settings})
 		expect.OK(t, err)

@@ -18,7 +18,7 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/devstack"
 	"rivulet/internal/registry"
 	"rivulet/test/expect"
@@ -140,7 +140,7 @@ func TestRegistryAwayInMidStream(t *testing.T) {
 		for range n {
 			a := event.Arrival{ID: fmt.Sprint("new-", sent), Features: event.Features{Values: []float32{1, 2, 3}},
 				Edges: ids[sent%len(ids):]}
-			value := form.AppendConfluentHead(nil, uint32(schema))
+			value := read.AppendConfluentHead(nil, uint32(schema))
 			if schema == second {
 				value = append(value, 0) // region is null
 			}
@@ -189,13 +189,13 @@ func checkOrder(t *testing.T, brokers []string, topic string, sent int) {
 	expect.OK(t, err)
 	defer client.Close()
 	ids, last := map[string]bool{}, map[string]int{}
-	for read := 0; read < sent; {
+	for seen := 0; seen < sent; {
 		fetches := client.PollFetches(t.Context())
 		expect.OK(t, fetches.Err())
 		for _, r := range fetches.Records() {
-			read++
+			seen++
 			var p event.Prediction
-			expect.OK(t, (avro.Codec{}).DecodePrediction(r.Value[len(form.AppendConfluentHead(nil, 0)):], &p))
+			expect.OK(t, (avro.Codec{}).DecodePrediction(r.Value[len(read.AppendConfluentHead(nil, 0)):], &p))
 			var n int
 			if _, err := fmt.Sscanf(p.ID, "new-%d", &n); err != nil {
 				t.Fatal(err)
@@ -204,7 +204,7 @@ func checkOrder(t *testing.T, brokers []string, topic string, sent int) {
 				t.Errorf("%s: arrival %d after %d", r.Key, n, before)
 			}
 			ids[p.ID], last[string(r.Key)] = true, n
-			if ct := form.ContentTypeOf(headersOf(r)); ct != form.ConfluentContentType("avro") {
+			if ct := read.ContentTypeOf(headersOf(r)); ct != read.ConfluentContentType("avro") {
 				t.Errorf("content-type %q", ct)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/featurestore"
 	"rivulet/internal/replay"
@@ -64,7 +64,7 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p := &putter{data: d, form: form.FeatureForm(cfg.Features.Format), ttl: ttl}
+		p := &putter{data: d, form: read.FeatureForm(cfg.Features.Format), ttl: ttl}
 		if p.schema, err = schemaFor(schemaOf); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func schemaFor(dir string) (*schema.Schema, error) {
 type putter struct {
 	data    *dataset.Dataset
 	schema  *schema.Schema // of the positions of named columns; nil: none
-	form    form.FeatureForm
+	form    read.FeatureForm
 	ttl     time.Duration
 	written int
 }
@@ -149,7 +149,7 @@ func (p *putter) value(node int32) ([]byte, error) {
 		}
 		f.Named = nil
 	}
-	if p.form != form.FeaturesFloat32 {
+	if p.form != read.FeaturesFloat32 {
 		return p.form.Append(nil, &f)
 	}
 	if f.Named != nil {

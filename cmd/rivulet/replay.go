@@ -14,7 +14,7 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/infer/target"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/observe"
@@ -143,7 +143,7 @@ func (f *replayFlags) check() error {
 	case f.out != "" && f.format != "json":
 		return fmt.Errorf("--record-format is %s, and lines, which --out asks for, are JSON", f.format)
 	}
-	if _, ok := form.Lookup(f.format); !ok {
+	if _, ok := read.Lookup(f.format); !ok {
 		return fmt.Errorf("--record-format is %q, want json or protobuf", f.format)
 	}
 	return nil
@@ -170,7 +170,7 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 		return err
 	}
 	log := observe.PlainLogger(os.Stderr)
-	codec, _ := form.Lookup(f.format) // it was checked
+	codec, _ := read.Lookup(f.format) // it was checked
 	var sinks []*replay.Topic
 	for _, name := range topics {
 		sink, err := replay.NewTopic(client, name, cfg.Kafka.Compression, log)

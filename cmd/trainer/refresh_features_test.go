@@ -7,7 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/test/expect"
 )
 
@@ -20,7 +20,7 @@ func TestRefreshLooksFeaturesUp(t *testing.T) {
 	store := miniredis.RunT(t)
 	bare := append([]event.Arrival{}, arrivals...)
 	for i := range bare {
-		value, err := form.FeaturesJSON.Append(nil, &arrivals[i].Features)
+		value, err := read.FeaturesJSON.Append(nil, &arrivals[i].Features)
 		expect.OK(t, err)
 		expect.OK(t, store.Set("features:"+arrivals[i].ID, string(value)))
 		bare[i].Features = event.Features{Absent: true}

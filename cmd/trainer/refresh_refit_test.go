@@ -14,8 +14,8 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset/generate"
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/schema"
@@ -150,7 +150,7 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 		if refit.Schema.Hash() == first.Schema.Hash() || !slices.Contains(plans(refit), "platinum") {
 			t.Errorf("%s: the plans are %q", name, plans(refit))
 		}
-		decoder := consumer.NewDecoder(form.Reader{}, event.Limits{})
+		decoder := consumer.NewDecoder(read.Reader{}, event.Limits{})
 		decoder.Reads(refit.Schema, nil)
 		a := arrivals[0]
 		value, err := json.Codec{}.AppendArrival(nil, &a)

@@ -2,14 +2,17 @@ package window
 
 import (
 	"rivulet/event"
+	"rivulet/event/read"
 	"rivulet/kafka"
 )
 
 // Output is a group of records that leave a window together.
 type Output struct {
-	// Records are the arrivals, and Joined has the edges that each was given by records of their own, by its place.
-	Records []kafka.Record
-	Joined  map[kafka.Position][]event.Edge
+	// Records are the arrivals, and records that wait for nothing. Messages has what was read of each, nil where nothing
+	// was; Joined has the edges that each arrival was given by records of their own, by its place.
+	Records  []kafka.Record
+	Messages []*read.Message
+	Joined   map[kafka.Position][]event.Edge
 	// DeadLetters are edges without an arrival, and records of edges that cannot be read.
 	DeadLetters []event.DeadLetter
 	// Unmatched are the ends of all edges without an arrival, whether they are dead letters or not.
@@ -58,8 +61,9 @@ func (w *Window) Take() (Output, bool) {
 func (w *Window) takeArrival(out *Output) {
 	e := w.arrivals[0]
 	out.Records, out.Joined[e.record.Position] = append(out.Records, *e.record), w.gather(e)
+	out.Messages = append(out.Messages, e.message)
 	w.arrivals[0], w.arrivals = nil, w.arrivals[1:]
-	e.record = nil
+	e.record, e.message = nil, nil
 	if e.of != nil {
 		e.of.held = e.of.held[1:]
 		w.tidy(e.of)

@@ -3,14 +3,13 @@ package window
 import (
 	"cmp"
 	"container/heap"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 )
 
@@ -22,14 +21,14 @@ type Options struct {
 	// Ahead is how far a record's timestamp may lie beyond the newest one before it plus Wait. A record further ahead
 	// waits as if it were stamped with that newest one, and ends no waits; 0 means 5 s.
 	Ahead time.Duration
-	// Bytes bounds the records between one that waits and the last one that was read, each with overhead more than its
-	// key, value and headers; 0 means 64 MiB.
+	// Bytes bounds the memory of the records between one that waits and the last one that was read: their keys, values and
+	// headers, what was read of them, and overhead for each; 0 means 64 MiB.
 	Bytes int
 	// Limits bound a record. An edge beyond them is a dead letter; an arrival is given one edge more than it may have, and
 	// no others.
 	Limits event.Limits
-	// Forms reads records.
-	Forms *form.Reader
+	// Forms reads records. Their ids may be parts of their memory, which a window keeps while they wait.
+	Forms *read.Reader
 	// DropUnmatched has edges without an arrival counted only; otherwise they are dead letters.
 	DropUnmatched bool
 }
@@ -99,7 +98,7 @@ type Window struct {
 	read    int   // bytes of all records
 	taken   int64 // Next of the last output
 	flushed bool  // all waits have ended since
-	arrival event.Arrival
+	spare   *read.Message
 	stats   Stats
 }
 
@@ -114,6 +113,7 @@ type entry struct {
 	before   timeline
 	of       *node // nil: it waits for nothing
 	record   *kafka.Record
+	message  *read.Message // what was read of the record; nil of one that is damaged or too large
 
 	isEdge bool
 	edge   event.Edge
@@ -153,18 +153,29 @@ func (w *Window) Add(r *kafka.Record) {
 	e := &entry{offset: r.Position.Offset, begin: w.read, stamp: r.Time.UnixMilli(), before: w.time, ended: never,
 		left: never, record: r}
 	w.read += bytes + headerBytes(r) + overhead
+	if r.Damage == nil && w.opts.Limits.CheckRecord(bytes) == nil {
+		if e.message = w.spare; e.message == nil {
+			e.message = read.NewMessage()
+		}
+		w.opts.Forms.Read(read.Record{Key: r.Key, Value: r.Value, Headers: r.Headers}, e.message)
+		w.spare = nil
+		w.read += e.message.Size()
+	}
 	w.added++
 	w.pace(e)
 	w.next = max(w.next, e.offset+1)
 	w.entries = append(w.entries, e)
-	if r.Damage != nil || w.opts.Limits.CheckRecord(bytes) != nil {
+	switch m := e.message; {
+	case m == nil:
 		w.pass(e)
-		return
-	}
-	var err error
-	if e.isEdge, err = w.opts.Forms.Edge(r.Headers, r.Value, &e.edge); e.isEdge {
-		w.addEdge(e, err)
-	} else {
+	case m.Kind == read.KindEdge:
+		w.addEdge(e)
+	case m.Fault != nil || m.Kind == read.KindSkip:
+		w.pass(e) // a dead letter, or passed over
+	case m.Kind == read.KindForget:
+		w.forget(m.ID, e.offset)
+		w.pass(e)
+	default:
 		w.addArrival(e)
 	}
 }
@@ -201,14 +212,13 @@ func (w *Window) pass(e *entry) {
 	if e.offset >= w.start.Next {
 		w.arrivals = append(w.arrivals, e)
 	} else {
-		e.record = nil
+		e.record, e.message = nil, nil
 	}
 }
 
-func (w *Window) addEdge(e *entry, err error) {
-	if err != nil {
-		e.fault = event.FaultOf(err)
-	} else {
+func (w *Window) addEdge(e *entry) {
+	e.isEdge, e.edge, e.fault = true, e.message.Edge, e.message.Fault
+	if w.spare, e.message = e.message, nil; e.fault == nil {
 		e.fault = w.opts.Limits.CheckEdge(&e.edge)
 	}
 	if e.offset >= w.start.Edges {
@@ -241,15 +251,7 @@ func (w *Window) join(e *entry) {
 }
 
 func (w *Window) addArrival(e *entry) {
-	a := &w.arrival
-	if err := w.opts.Forms.Event(e.record.Key, e.record.Headers, e.record.Value, a); err != nil {
-		var forget form.Forget
-		if errors.As(err, &forget) {
-			w.forget(forget.ID, e.offset)
-		}
-		w.pass(e) // a dead letter, passed over, or asks to forget an id
-		return
-	}
+	a := &e.message.Arrival
 	n := w.node(a.ID)
 	before := n.open
 	e.of, n.open, e.target = n, e, math.MaxInt
@@ -265,7 +267,7 @@ func (w *Window) addArrival(e *entry) {
 	if e.offset >= w.start.Next {
 		w.arrivals, n.held = append(w.arrivals, e), append(n.held, e)
 	} else {
-		e.record = nil
+		e.record, e.message = nil, nil
 	}
 	if a.EdgeCount > 0 {
 		e.target = a.EdgeCount - len(a.Edges) - n.live + n.total

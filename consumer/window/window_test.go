@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -19,7 +19,7 @@ import (
 var begin = time.UnixMilli(1_800_000_000_000)
 
 func options() Options {
-	return Options{Wait: time.Second, Bytes: 1 << 20, Forms: &form.Reader{}}
+	return Options{Wait: time.Second, Bytes: 1 << 20, Forms: &read.Reader{}}
 }
 
 // arriving is the record of an arrival with a declared number of edges, 0: none is declared.
@@ -140,7 +140,7 @@ func TestArrivalsLeave(t *testing.T) {
 // those before.
 func TestForgetsAmongEdges(t *testing.T) {
 	o := options()
-	o.Forms = &form.Reader{Forget: true}
+	o.Forms = &read.Reader{Forget: true}
 	w := New(o, Progress{})
 	records := log(link("a", "before", 0), arriving("a", 3, 1), forgetting("a", 2), link("a", "after", 3),
 		arriving("a", 2, 4), link("a", "late", 5))
@@ -217,7 +217,7 @@ func TestGoesOnAfterACrash(t *testing.T) {
 		if seed%3 == 0 {
 			o.Bytes = 12_000
 		}
-		o.Forms = &form.Reader{Forget: true}
+		o.Forms = &read.Reader{Forget: true}
 		records := stream(r, 300)
 		for i := range records {
 			if r.IntN(40) == 0 {

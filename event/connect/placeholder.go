@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"bytes"
 	"crypto/md5" //nolint:gosec // a UUID of version 3, as Java's nameUUIDFromBytes; nothing is kept secret by it
 	"encoding/base64"
 	"encoding/hex"
@@ -64,8 +65,8 @@ func (p *placeholder) isText(quoted jsontext.Value) bool {
 	if len(quoted) < len(p.bytes) {
 		return false
 	}
-	if plain := quoted[1 : len(quoted)-1]; p.texts[string(plain)] { // without escapes
-		return true
+	if plain := quoted[1 : len(quoted)-1]; bytes.IndexByte(plain, '\\') < 0 {
+		return p.texts[string(plain)]
 	}
 	text, err := jsontext.AppendUnquote(nil, quoted)
 	return err == nil && p.texts[string(text)]

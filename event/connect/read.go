@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,45 +47,61 @@ var ErrUnavailable = errors.New(unavailable)
 // errStop ends a walk through a list or an object.
 var errStop = errors.New("stop")
 
+// walker reads a list or an object. It lives in a pool.
+type walker struct {
+	buf  bytes.Buffer
+	dec  jsontext.Decoder
+	name []byte
+}
+
+var walkers = sync.Pool{New: func() any { return new(walker) }}
+
+// walk returns a walker behind the bracket or brace of a value.
+func walk(value jsontext.Value) (*walker, error) {
+	w := walkers.Get().(*walker)
+	w.buf = *bytes.NewBuffer(value)
+	w.dec.Reset(&w.buf)
+	_, err := w.dec.ReadToken()
+	return w, err
+}
+
+func (w *walker) release() {
+	w.buf = bytes.Buffer{}
+	w.dec.Reset(&w.buf) // releases the value
+	walkers.Put(w)
+}
+
 // elements calls take with each element of a list.
 func elements(list jsontext.Value, take func(i int, e jsontext.Value) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(list))
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for i := 0; d.PeekKind() != ']'; i++ {
-		e, err := d.ReadValue()
-		if err == nil {
+	w, err := walk(list)
+	defer w.release()
+	for i := 0; err == nil && w.dec.PeekKind() != ']'; i++ {
+		var e jsontext.Value
+		if e, err = w.dec.ReadValue(); err == nil {
 			err = take(i, e)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
 // Members calls take with each member of an object.
 func Members(object jsontext.Value, take func(name string, value jsontext.Value) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object))
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
+	w, err := walk(object)
+	defer w.release()
+	for err == nil && w.dec.PeekKind() != '}' {
+		var quoted, value jsontext.Value
+		if quoted, err = w.dec.ReadValue(); err != nil {
 			return err
 		}
-		text := name.String() // the token is valid until the next one is read
-		value, err := d.ReadValue()
-		if err == nil {
-			err = take(text, value)
-		}
-		if err != nil {
+		if w.name, err = jsontext.AppendUnquote(w.name[:0], quoted); err != nil {
 			return err
 		}
+		name := string(w.name)
+		if value, err = w.dec.ReadValue(); err == nil {
+			err = take(name, value)
+		}
 	}
-	return nil
+	return err
 }
 
 // Value reads the value of a feature into v, whose memory it uses again. A value that no feature can be made of is no
@@ -208,6 +225,9 @@ func (r *Reader) number(v *schema.Value, value jsontext.Value, t *Type) {
 	v.Type = schema.Number
 	v.Number, _ = strconv.ParseFloat(string(value), 64) // an infinity is its only error
 	if r.options.Unit == 0 || t != nil && t.Name != "" {
+		return
+	}
+	if bytes.ContainsAny(value, ".eE") { // no integer
 		return
 	}
 	integer, err := strconv.ParseInt(string(value), 10, 64)

@@ -2,7 +2,7 @@ package fields
 
 import "unsafe"
 
-// InPlace says whether ids may be parts of the memory of the record that they are decoded from ([form.Reader.InPlace]).
+// InPlace says whether ids may be parts of the memory of the record that they are decoded from ([read.Reader.InPlace]).
 type InPlace bool
 
 // Text returns bytes of the record as text.

@@ -148,9 +148,9 @@ func (d *decoder) named(f *event.Features) ([]schema.Field, error) { return d.na
 // namedBy is named for values as connectors write them, read by rows and the type t of the object; rows is nil for
 // Rivulet's own form.
 func (d *decoder) namedBy(f *event.Features, rows *connect.Reader, t *connect.Type) ([]schema.Field, error) {
-	list := fields.TakeNamed(f).Fields
+	list := fields.TakeNamed(f)
 	err := d.object("features.named", func(name []byte) (err error) {
-		field := schema.Field{Name: string(name)}
+		field := list.Add(name)
 		if rows == nil {
 			field.Value, err = d.namedValue(event.NamedField(field.Name))
 		} else if value, failed := d.dec.ReadValue(); failed != nil {
@@ -158,10 +158,9 @@ func (d *decoder) namedBy(f *event.Features, rows *connect.Reader, t *connect.Ty
 		} else {
 			rows.Value(&field.Value, value, t.Field(field.Name))
 		}
-		list = append(list, field)
 		return err
 	})
-	return list, err
+	return list.Fields, err
 }
 
 func (d *decoder) namedValue(path string) (v schema.Value, err error) {

@@ -26,7 +26,7 @@ type Codec struct{}
 
 var _ event.Codec = Codec{}
 
-// ContentType returns "application/x-protobuf"; [form.ForContentType] takes "application/protobuf", too.
+// ContentType returns "application/x-protobuf"; [read.ForContentType] takes "application/protobuf", too.
 func (Codec) ContentType() string { return "application/x-protobuf" }
 
 // takes reports whether a field of a form may have a wire type. A writer may leave a list unpacked.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 )
 
@@ -20,7 +20,7 @@ type formRecords struct {
 
 // newForm encodes arrivals.
 func newForm(name string, all []event.Arrival) (*formRecords, error) {
-	codec, ok := form.Lookup(name)
+	codec, ok := read.Lookup(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no form %s", name)
 	}

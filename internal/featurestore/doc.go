@@ -3,7 +3,7 @@
 // # Keys in Redis
 //
 // One string a node, under the key PREFIX followed by the node's id, with nothing between them: features:u-17. The
-// value is in one of the forms that form.FeatureForm has, the same for all keys; which one is a setting, since no
+// value is in one of the forms that read.FeatureForm has, the same for all keys; which one is a setting, since no
 // byte of a value tells them apart:
 //
 //	float32   all d values of the row as float32, little-endian: 4·d bytes, as NumPy's x.astype("<f4").tobytes() gives

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/mapping"
 )
 
@@ -25,7 +25,7 @@ const (
 type Options struct {
 	Client mapping.Client   // the caller's to close
 	Prefix string           // before each id
-	Form   form.FeatureForm // of all values
+	Form   read.FeatureForm // of all values
 	// MaxBytes is the longest value that is read; 0: no limit. A longer one is a fault of its id.
 	MaxBytes int
 	Timeout  time.Duration // of one request, its repetitions included
@@ -39,9 +39,9 @@ func New(o Options) (*Store, error) {
 	switch {
 	case o.Client == nil:
 		return nil, errors.New("featurestore: a store needs a client")
-	case o.Form != form.FeaturesFloat32 && o.Form != form.FeaturesJSON:
-		return nil, fmt.Errorf("the form of stored features is %q, want %s or %s", o.Form, form.FeaturesFloat32,
-			form.FeaturesJSON)
+	case o.Form != read.FeaturesFloat32 && o.Form != read.FeaturesJSON:
+		return nil, fmt.Errorf("the form of stored features is %q, want %s or %s", o.Form, read.FeaturesFloat32,
+			read.FeaturesJSON)
 	case o.MaxBytes < 0 || o.Timeout <= 0:
 		return nil, fmt.Errorf("featurestore: values of %d bytes within %s, want 0 or more bytes and a time above 0",
 			o.MaxBytes,

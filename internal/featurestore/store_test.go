@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/mapping"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -33,15 +33,15 @@ func servers(t *testing.T) map[string]*redis.Client {
 	return clients
 }
 
-func store(t testing.TB, client redis.UniversalClient, form form.FeatureForm, maxBytes int) *Store {
+func store(t testing.TB, client redis.UniversalClient, form read.FeatureForm, maxBytes int) *Store {
 	t.Helper()
 	s, err := New(Options{Client: client, Prefix: "features:", Form: form, MaxBytes: maxBytes, Timeout: 5 * time.Second})
 	expect.OK(t, err)
 	return s
 }
 
-// read returns the features and reasons of faults of ids.
-func read(t testing.TB, s *Store, ids ...string) ([]*event.Features, []string, error) {
+// lookUp returns the features and reasons of faults of ids.
+func lookUp(t testing.TB, s *Store, ids ...string) ([]*event.Features, []string, error) {
 	t.Helper()
 	into, faults := make([]*event.Features, len(ids)), make([]*event.FieldError, len(ids))
 	for i := range into {
@@ -64,14 +64,14 @@ func read(t testing.TB, s *Store, ids ...string) ([]*event.Features, []string, e
 // id alone.
 func TestRead(t *testing.T) {
 	for name, client := range servers(t) {
-		s := store(t, client, form.FeaturesJSON, 100)
+		s := store(t, client, read.FeaturesJSON, 100)
 		put := map[string]string{"list": "[1,2.5]", "sparse": `{"indices":[1],"values":[3]}`, "cut": "[1,", "empty": "",
 			"long": "[" + strings.Repeat("1,", 60) + "1]", "Grüße \n": "[7]"}
 		for id, text := range put {
 			expect.OK(t, s.Put(t.Context(), []Entry{{id, []byte(text)}}, 0))
 		}
 		expect.OK(t, client.HSet(t.Context(), "features:hash", "a", "b").Err())
-		got, reasons, err := read(t, s, "list", "nobody", "sparse", "cut", "hash", "empty", "long", "Grüße \n", "list")
+		got, reasons, err := lookUp(t, s, "list", "nobody", "sparse", "cut", "hash", "empty", "long", "Grüße \n", "list")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -89,7 +89,7 @@ func TestRead(t *testing.T) {
 // Values that are longer than their share of one answer are read whole by further requests, of a bounded answer each.
 func TestReadLongValues(t *testing.T) {
 	client := servers(t)["embedded"]
-	s := store(t, client, form.FeaturesFloat32, 1<<20)
+	s := store(t, client, read.FeaturesFloat32, 1<<20)
 	counted := &answers{}
 	client.AddHook(counted)
 	ids, long := make([]string, 400), make([]float32, (answerBytes/400+4)/4+1000) // longer than a share
@@ -100,12 +100,12 @@ func TestReadLongValues(t *testing.T) {
 			long[0] = float32(i)
 			row.Values = long
 		}
-		value, err := form.FeaturesFloat32.Append(nil, &row)
+		value, err := read.FeaturesFloat32.Append(nil, &row)
 		expect.OK(t, err)
 		expect.OK(t, s.Put(t.Context(), []Entry{{ids[i], value}}, time.Hour))
 	}
 	counted.sizes = nil
-	got, reasons, err := read(t, s, ids...)
+	got, reasons, err := lookUp(t, s, ids...)
 	expect.OK(t, err)
 	for i, f := range got {
 		if want := 2 + (len(long)-2)*max(0, 1-i%10); reasons[i] != "" || len(f.Values) != want || f.Values[0] != float32(i) {
@@ -165,14 +165,14 @@ func TestReadErrors(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1})
 	defer func() { _ = client.Close() }()
-	s := store(t, client, form.FeaturesJSON, 0)
+	s := store(t, client, read.FeaturesJSON, 0)
 	var final interface{ Permanent() bool }
 	for answer, permanent := range map[string]bool{"LOADING Redis is loading the dataset in memory": false,
 		"NOPERM this user has no permissions to run the 'getrange' command": true,
 		"WRONGPASS invalid username-password pair":                          true,
 		"NOAUTH Authentication required.":                                   true, "MOVED 1 127.0.0.1:1": true} {
 		server.SetError(answer)
-		_, _, err := read(t, s, "a", "b")
+		_, _, err := lookUp(t, s, "a", "b")
 		if err == nil || errors.As(err, &final) != permanent || mapping.Refused(err) != permanent {
 			t.Errorf("%s: error %v, want that it is permanent: %v", answer, err, permanent)
 		}
@@ -182,15 +182,15 @@ func TestReadErrors(t *testing.T) {
 	stranger := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, Username: "me",
 		Password: "other"})
 	defer func() { _ = stranger.Close() }()
-	if _, reasons, err := read(t, store(t, stranger, form.FeaturesJSON, 0), "a"); !errors.As(err, &final) {
+	if _, reasons, err := lookUp(t, store(t, stranger, read.FeaturesJSON, 0), "a"); !errors.As(err, &final) {
 		t.Errorf("a wrong password: error %v and faults %q", err, reasons)
 	}
 	server.Close()
-	if _, _, err := read(t, s, "a"); err == nil || errors.As(err, &final) {
+	if _, _, err := lookUp(t, s, "a"); err == nil || errors.As(err, &final) {
 		t.Errorf("error %v of a server that is gone", err)
 	}
 	for _, o := range []Options{{}, {Client: client, Form: "text", Timeout: 1},
-		{Client: client, Form: form.FeaturesJSON}} {
+		{Client: client, Form: read.FeaturesJSON}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -198,7 +198,7 @@ func TestReadErrors(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, form := range []form.FeatureForm{form.FeaturesFloat32, form.FeaturesJSON} {
+	for _, form := range []read.FeatureForm{read.FeaturesFloat32, read.FeaturesJSON} {
 		b.Run(string(form), func(b *testing.B) {
 			server := harness.StartRedis(b)
 			client := redis.NewClient(&redis.Options{Addr: server.Addr, Protocol: 2})

@@ -13,7 +13,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/consumer/window"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 )
 
@@ -112,9 +112,9 @@ func (j *Journal) Batch(s consumer.BatchStats) {
 }
 
 // edgesPassedOver counts the edges among records that were passed over.
-func edgesPassedOver(skipped []form.Skip) (edges int) {
+func edgesPassedOver(skipped []read.Skip) (edges int) {
 	for _, kind := range skipped {
-		if kind == form.SkipEdge {
+		if kind == read.SkipEdge {
 			edges++
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/consumer/window"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/schema"
 )
@@ -123,12 +123,12 @@ func TestABatchHasALineAtLevelDebug(t *testing.T) {
 // Edges of their own that are passed over, as no arrival waits for any, have one warning.
 func TestTheFirstEdgePassedOverIsSaid(t *testing.T) {
 	j, clock, out := journal(slog.LevelInfo)
-	b := consumer.BatchStats{Name: "arrivals-0-7-g1-x", Delivered: &event.Batch{}, Skipped: []form.Skip{form.SkipTombstone}}
+	b := consumer.BatchStats{Name: "arrivals-0-7-g1-x", Delivered: &event.Batch{}, Skipped: []read.Skip{read.SkipTombstone}}
 	j.Batch(b)
 	if out.Len() > 0 {
 		t.Errorf("without an edge: %s", out)
 	}
-	b.Skipped = append(b.Skipped, form.SkipEdge, form.SkipEdge)
+	b.Skipped = append(b.Skipped, read.SkipEdge, read.SkipEdge)
 	j.Batch(b)
 	clock.now = noon.Add(time.Hour)
 	j.Batch(b)

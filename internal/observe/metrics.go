@@ -9,7 +9,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/build"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -176,7 +176,7 @@ func (m *metrics) startAtZero() {
 	for _, outcome := range []string{"removed", "unknown"} {
 		m.forgotten.WithLabelValues(outcome)
 	}
-	for _, kind := range form.Skips {
+	for _, kind := range read.Skips {
 		m.skipped.WithLabelValues(string(kind))
 	}
 	for _, stage := range []string{consumer.StageVersion, consumer.StageTopics, consumer.StageGroup,

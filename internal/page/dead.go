@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	deadKept    = 60      // the newest dead letters
-	valueShown  = 4 << 10 // bytes of a record's value
-	detailShown = 1 << 10 // bytes of the reason's detail
+	deadKept    = 60                     // the newest dead letters
+	valueShown  = 4 << 10                // bytes of a record's value
+	detailShown = 1 << 10                // bytes of the reason's detail
 	mostReasons = len(event.Reasons) + 2 // another writer to the topic must not cost memory
 	otherReason = "other"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"rivulet/consumer"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
 	"rivulet/serving"
@@ -41,7 +41,7 @@ type Options struct {
 	Topics                             Topics
 	Arrivals, Predictions, DeadLetters *kafka.Reader
 	Labels                             *kafka.Reader // nil: no labels are read
-	LabelForms                         *form.Reader  // nil without Labels
+	LabelForms                         *read.Reader  // nil without Labels
 	Group                              string        // whose lag is shown
 	History                            time.Duration // how far back the page begins
 	Versions                           Source

@@ -22,8 +22,8 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
 	eventjson "rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -108,8 +108,8 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute,
 		Versions:     pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-		LabelForms: &form.Reader{}, Decoder: consumer.NewDecoder(form.Reader{}, event.Limits{}),
-		LitDecoder: consumer.NewDecoder(form.Reader{}, event.Limits{})}
+		LabelForms: &read.Reader{}, Decoder: consumer.NewDecoder(read.Reader{}, event.Limits{}),
+		LitDecoder: consumer.NewDecoder(read.Reader{}, event.Limits{})}
 	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions,
 		"dead": &o.DeadLetters, "labels": &o.Labels} {
 		if *to, err = kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, retry.Patience{}); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/infer/target"
 	"rivulet/internal/quantile"
 	"rivulet/kafka"
@@ -294,7 +294,7 @@ func (t *tally) stream(afterSecond int64, afterSample uint64, m *artifact.Manife
 
 // decodePrediction reads a prediction in the form that its content-type names.
 func decodePrediction(rec *kafka.Record, p *event.Prediction) error {
-	switch err := form.Prediction(rec.Headers, rec.Value, p); {
+	switch err := read.Prediction(rec.Headers, rec.Value, p); {
 	case err != nil:
 		return err
 	case len(p.Numbers) > 0:

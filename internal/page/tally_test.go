@@ -12,8 +12,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
 	"rivulet/event"
-	"rivulet/event/form"
 	eventjson "rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -199,15 +199,15 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestFormsOfPredictions(t *testing.T) {
 	p := prediction("x", 1, "v", event.Source{Offset: 3})
 	for _, name := range []string{"json", "avro", "protobuf"} {
-		codec, _ := form.Payload(name)
+		codec, _ := read.Payload(name)
 		value, err := codec.AppendPrediction(nil, &p)
 		expect.OK(t, err)
-		framed := form.AppendConfluentHead(nil, 7)
+		framed := read.AppendConfluentHead(nil, 7)
 		if name == "protobuf" {
 			framed = append(framed, 0)
 		}
 		for name, v := range map[string][]byte{codec.ContentType(): value,
-			form.ConfluentContentType(name): append(framed, value...)} {
+			read.ConfluentContentType(name): append(framed, value...)} {
 			var got event.Prediction
 			rec := &kafka.Record{Value: v, Headers: []kafka.Header{{Key: event.HeaderContentType, Value: []byte(name)}}}
 			if err := decodePrediction(rec, &got); err != nil || got.ID != "x" || got.Class != 1 {

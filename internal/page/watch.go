@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"rivulet/event"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -155,9 +155,8 @@ func (p *Page) followLabels(ctx context.Context) {
 		p.tally.mu.Lock()
 		defer p.tally.mu.Unlock()
 		for k := range records {
-			var l event.Label
-			if p.o.LabelForms.Label(records[k].Headers, records[k].Value, &l) == nil {
-				p.tally.labels.label(&l)
+			if l, err := p.o.LabelForms.Label(read.Record{Value: records[k].Value, Headers: records[k].Headers}); err == nil {
+				p.tally.labels.label(l)
 			}
 		}
 		return err

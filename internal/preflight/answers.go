@@ -10,9 +10,9 @@ import (
 	"rivulet/artifact"
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/internal/replay"
@@ -118,17 +118,17 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refu
 // compare decodes records and predicts them, and compares the predictions with the answers.
 func compare(ctx context.Context, version *serving.Version, answers []trainer.Answer, records []kafka.Record,
 	l event.Limits) error {
-	decoder := consumer.NewDecoder(form.Reader{}, l)
+	decoder := consumer.NewDecoder(read.Reader{}, l)
 	decoder.Reads(version.Info().Schema, nil)
-	taken, err := decoder.Arrivals(ctx, records, version.Info().Features)
+	taken, err := decoder.Messages(ctx, records, version.Info().Features)
 	if err != nil {
 		return err
 	}
 	for k := range answers {
-		if err := taken[k].Err; err != nil {
+		if err := taken[k].Err(read.KindArrival); err != nil {
 			return fmt.Errorf("%s node %q is refused: %w", answers[k].Role, answers[k].ID, err)
 		}
-		if err := sameArrival(&answers[k], taken[k].Arrival); err != nil {
+		if err := sameArrival(&answers[k], &taken[k].Arrival); err != nil {
 			return fmt.Errorf("%s node %q: %w", answers[k].Role, answers[k].ID, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -66,53 +66,41 @@ func (in *intake) decode(ctx context.Context) error {
 		return err
 	}
 	for i := range taken {
-		var forget form.Forget
-		switch t := &taken[i]; {
-		case errors.As(t.Err, &forget):
-			if err := in.m.Forget(forget.ID); err != nil {
-				return err
-			}
-		case errors.Is(t.Err, form.SkipEdge):
-			if err := in.edge(&in.held[i]); err != nil {
-				return err
-			}
-		case t.Err == nil:
-			in.m.Dropped(t.Dropped)
-			err := in.m.Arrival(t.Arrival)
-			if err != nil && !errors.As(err, new(*event.FieldError)) {
-				return err
-			}
-			if err != nil { // the merger has counted it, with its reason
-				in.refused.add(err)
-			}
-		case !errors.As(t.Err, new(form.Skip)):
-			in.m.Refuse(t.Err)
-			in.refused.add(t.Err)
+		if err := in.pass(&taken[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// edge passes a record of an edge of its own to the merger.
-func (in *intake) edge(rec *kafka.Record) error {
-	var e event.Edge
-	_, err := in.r.Forms.Edge(rec.Headers, rec.Value, &e)
-	if err == nil {
-		if fault := in.r.Limits.CheckEdge(&e); fault != nil {
-			err = fault
+// pass passes a message to the merger. A record that cannot be used is counted, with its reason.
+func (in *intake) pass(t *consumer.Taken) (err error) {
+	switch {
+	case t.Fault != nil:
+		in.m.Refuse(t.Fault)
+		in.refused.add(t.Fault)
+	case t.Kind == read.KindForget:
+		return in.m.Forget(t.ID)
+	case t.Kind == read.KindEdge:
+		if fault := in.r.Limits.CheckEdge(&t.Edge); fault != nil {
+			in.m.Refuse(fault)
+			in.refused.add(fault)
+			return nil
+		}
+		return in.m.Edge(&t.Edge)
+	case t.Kind == read.KindArrival:
+		in.m.Dropped(t.Dropped)
+		if err = in.m.Arrival(&t.Arrival); err != nil && errors.As(err, new(*event.FieldError)) { // the merger has counted it
+			in.refused.add(err)
+			return nil
 		}
 	}
-	if err != nil {
-		in.m.Refuse(err)
-		in.refused.add(err)
-		return nil
-	}
-	return in.m.Edge(&e)
+	return err
 }
 
 // taken decodes the held records. The schema is read for the first arrival that needs it.
 func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
-	taken, err := in.decoder.Arrivals(ctx, in.held, in.features)
+	taken, err := in.decoder.Messages(ctx, in.held, in.features)
 	if err != nil || in.asked || !needSchema(taken) {
 		return taken, err
 	}
@@ -125,15 +113,14 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 		s = s.WithOptional(in.r.Forms.Mapping.Optional)
 	}
 	in.decoder.Reads(s, in.m.Relations())
-	return in.decoder.Arrivals(ctx, in.held, in.features)
+	return in.decoder.Messages(ctx, in.held, in.features)
 }
 
 // needSchema reports whether an arrival was refused because the decoder has no schema, or the producer's is another
 // one.
 func needSchema(taken []consumer.Taken) bool {
 	return slices.ContainsFunc(taken, func(t consumer.Taken) bool {
-		fault, ok := errors.AsType[*event.FieldError](t.Err)
-		return ok && fault.Reason == event.ReasonSchema
+		return t.Fault != nil && t.Fault.Reason == event.ReasonSchema
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/durable"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -49,7 +49,7 @@ type Refresher struct {
 	Labels   Source // zero: none
 	Services Services
 
-	Forms    form.Reader           // of arrivals and labels
+	Forms    read.Reader           // of arrivals and labels
 	Registry consumer.Registry     // has the schemas of Forms; nil: there is none
 	Features consumer.FeatureStore // features for records without them; nil: these are refused
 	// IgnoreUnknown passes over features whose names the schema does not have, as the consumers do; else the arrival is

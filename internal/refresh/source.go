@@ -11,8 +11,7 @@ import (
 	"strings"
 
 	"rivulet/consumer"
-	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/infer/target"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -68,16 +67,16 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		return next, err
 	}
 	r.doing = "reading labels"
-	var l event.Label
 	var refused refusals
 	labels := r.Forms.OfLabels()
 	_, err = r.records(ctx, r.Labels, labels, func(rec *kafka.Record) error {
-		if err := labels.Label(rec.Headers, rec.Value, &l); err != nil {
+		l, err := labels.Label(read.Record{Value: rec.Value, Headers: rec.Headers})
+		if err != nil {
 			m.RefuseLabel(err)
 			refused.add(err)
 			return nil
 		}
-		return m.Label(&l)
+		return m.Label(l)
 	})
 	if err == nil {
 		unknown := 0
@@ -133,10 +132,10 @@ func (r *Refresher) useless(s Source, what string, used int, refused refusals, w
 }
 
 // records passes each record of a source, which has these forms, to take.
-func (r *Refresher) records(ctx context.Context, s Source, forms *form.Reader,
+func (r *Refresher) records(ctx context.Context, s Source, forms *read.Reader,
 	take func(*kafka.Record) error) (kafka.Offsets, error) {
 	if s.Topic == "" {
-		headers := form.LineHeaders()
+		headers := read.LineHeaders()
 		return nil, eachLine(ctx, s.File, func(line []byte) error {
 			return take(&kafka.Record{Value: line, Headers: headers})
 		})

@@ -11,15 +11,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/test/expect"
 )
 
 // one is a registry of one schema.
-type one struct{ form.Written }
+type one struct{ read.Written }
 
-func (o one) Schema(form.SchemaID) (form.Written, error) { return o.Written, nil }
+func (o one) Schema(read.SchemaID) (read.Written, error) { return o.Written, nil }
 
 // worst are records of about some bytes that become as much as their form allows: head, then a unit again and again,
 // then tail.
@@ -33,7 +34,7 @@ func worst(head, unit, tail string, bytes int) []byte {
 func TestABytesExpansionIsBounded(t *testing.T) {
 	const size = 256 << 10
 	most := map[string]float64{"protobuf by registry": 400}
-	forms := map[string]form.Reader{"json": {}}
+	forms := map[string]read.Reader{"json": {}}
 	json := map[string][]byte{}
 	for name, parts := range map[string][2]string{
 		"dense":          {`"features":[`, `0,`},
@@ -59,16 +60,16 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 	}
 	json["named"] = append(named, `"":0}}}`...)
 	records := map[string]map[string][]byte{"json": json}
-	for _, preset := range []string{form.PresetDebezium, form.PresetConnect, form.PresetCloudEvents} {
-		m, err := form.NewMapping(form.MappingOptions{Preset: preset})
+	for _, preset := range []string{read.PresetDebezium, read.PresetConnect, read.PresetCloudEvents} {
+		m, err := read.NewMapping(read.MappingOptions{Preset: preset})
 		expect.OK(t, err)
-		forms[preset], records[preset] = form.Reader{Mapping: m}, map[string][]byte{}
+		forms[preset], records[preset] = read.Reader{Mapping: m}, map[string][]byte{}
 		for name, record := range json {
 			records[preset][name] = record
 			records[preset]["after "+name] = fmt.Appendf(nil, `{"payload":{"op":"c","after":%s}}`, record)
 		}
 	}
-	forms["protobuf"] = form.Reader{Default: protobuf.Codec{}}
+	forms["protobuf"] = read.Reader{Default: protobuf.Codec{}}
 	sub := func(field protowire.Number, body string) string {
 		return string(protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), []byte(body)))
 	}
@@ -82,9 +83,9 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 	schema := func(name string, s sr.Schema, all map[string][]byte) {
 		w, err := compile(t.Context(), s, nil)
 		expect.OK(t, err)
-		forms[name] = form.Reader{Schemas: one{w}, Confluent: true}
+		forms[name] = read.Reader{Schemas: one{w}, Confluent: true}
 		for what, record := range all {
-			all[what] = append(form.AppendConfluentHead(nil, 1), record...)
+			all[what] = append(read.AppendConfluentHead(nil, 1), record...)
 		}
 		records[name] = all
 	}
@@ -123,7 +124,7 @@ func TestABytesExpansionIsBounded(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			var a event.Arrival
-			_ = f.Arrival(nil, record, &a)
+			_ = readtest.Arrival(&f, nil, record, &a)
 			runtime.ReadMemStats(&after)
 			took := after.TotalAlloc - before.TotalAlloc
 			factor := float64(took) / float64(len(record))

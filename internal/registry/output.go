@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 )
 
 // Output writes predictions in the Confluent wire format. It may be used once [Output.Resolve] has returned nil.
@@ -30,7 +30,7 @@ type Output struct {
 func (r *Registry) Output(name, topic string, register bool) (*Output, error) {
 	o := &Output{form: name, subject: topic + "-value", create: register, from: r}
 	var known bool
-	if o.Codec, known = form.Payload(name); !known {
+	if o.Codec, known = read.Payload(name); !known {
 		return nil, fmt.Errorf("%q is no form of predictions", name)
 	}
 	switch name {
@@ -45,7 +45,7 @@ func (r *Registry) Output(name, topic string, register bool) (*Output, error) {
 }
 
 // ContentType names the Confluent wire format, and the form of its payload.
-func (o *Output) ContentType() string { return form.ConfluentContentType(o.form) }
+func (o *Output) ContentType() string { return read.ConfluentContentType(o.form) }
 
 // AppendPrediction appends the wire format of p to dst.
 func (o *Output) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
@@ -75,7 +75,7 @@ func (o *Output) Resolve(ctx context.Context) error {
 	if found.ID < 0 || found.ID > math.MaxUint32 {
 		return Permanent{fmt.Errorf("the registry gave %s the id %d", o.subject, found.ID)}
 	}
-	o.head = append(form.AppendConfluentHead(nil, uint32(found.ID)), o.index...)
+	o.head = append(read.AppendConfluentHead(nil, uint32(found.ID)), o.index...)
 	return nil
 }
 

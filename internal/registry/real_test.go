@@ -52,19 +52,19 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 	expect.OK(t, r.Ping(t.Context()))
 	inAvro, err := avro.Codec{}.AppendArrival(nil, &arrival)
 	expect.OK(t, err)
-	got, err := read(t, r, create("avro", sr.Schema{Schema: event.ArrivalAvro}), inAvro)
+	got, err := readBy(t, r, create("avro", sr.Schema{Schema: event.ArrivalAvro}), inAvro)
 	same(t, got, err)
 
 	inJSON, err := json.Codec{}.AppendArrival(nil, &arrival)
 	expect.OK(t, err)
-	got, err = read(t, r, create("json", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
+	got, err = readBy(t, r, create("json", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
 	same(t, got, err)
 
 	inProtobuf, err := protobuf.Codec{}.AppendArrival([]byte{0}, &arrival)
 	expect.OK(t, err)
 	ours, err := os.ReadFile("../../event/schema/arrival.proto")
 	expect.OK(t, err)
-	got, err = read(t, r, create("protobuf", sr.Schema{Schema: string(ours), Type: sr.TypeProtobuf}), inProtobuf)
+	got, err = readBy(t, r, create("protobuf", sr.Schema{Schema: string(ours), Type: sr.TypeProtobuf}), inProtobuf)
 	same(t, got, err)
 
 	create("common", sr.Schema{Schema: `syntax = "proto3"; package shop; message Unit { int32 u = 1; }`,
@@ -72,7 +72,7 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 	id := create("clicks", sr.Schema{Schema: foreign, Type: sr.TypeProtobuf,
 		References: []sr.SchemaReference{{Name: "common.proto", Subject: "common" + suffix, Version: 1}}})
 	click := []byte{0x3a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40, 0x1a, 1, 'a'}
-	got, err = read(t, r, id, append([]byte{4, 0, 0}, click...)) // message 0 of message 0
+	got, err = readBy(t, r, id, append([]byte{4, 0, 0}, click...)) // message 0 of message 0
 	same(t, got, err)
 
 	create("node", sr.Schema{Schema: `{"type":"record","name":"Node","namespace":"g","fields":[{"name":"n",` +
@@ -81,7 +81,7 @@ func TestSchemasOfARealRegistry(t *testing.T) {
 		`{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"double"}}]}`,
 		References: []sr.SchemaReference{{Name: "g.Node", Subject: "node" + suffix, Version: 1}}})
-	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
+	if got, err = readBy(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
 		t.Errorf("a schema with a reference: %+v, %v", got, err)
 	}
 }
@@ -91,7 +91,7 @@ func TestUnknownIDOfARealRegistry(t *testing.T) {
 	r, _, _ := started(t)
 	const id = 1 << 30
 	var fault *event.FieldError
-	if _, err := read(t, r, id, []byte{0}); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no schema") ||
+	if _, err := readBy(t, r, id, []byte{0}); !errors.As(err, &fault) || !strings.Contains(err.Error(), "no schema") ||
 		!r.known(numbered(id)) {
 		t.Errorf("%v, known: %v", err, r.known(numbered(id)))
 	}

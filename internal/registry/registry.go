@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/internal/tlsclient"
 )
 
@@ -64,11 +64,11 @@ type Registry struct {
 	turns   chan struct{}
 
 	mu   sync.RWMutex
-	good map[form.SchemaID]form.Written
+	good map[read.SchemaID]read.Written
 	// bad ids; late has the newer ones: when it is full it becomes early.
-	late, early map[form.SchemaID]bad
+	late, early map[read.SchemaID]bad
 	// missing ids, which are asked for again, at most maxPatient; the time of the first ends the minute.
-	missing map[form.SchemaID]missing
+	missing map[read.SchemaID]missing
 }
 
 // missing is how often an id was not there, and when first and last.
@@ -108,8 +108,8 @@ func New(o Options) (*Registry, error) {
 	}
 	r := &Registry{client: client, timeout: o.Timeout, renew: transport.CloseIdleConnections, now: o.Now,
 		turns: make(chan struct{}, atOnce),
-		good:  map[form.SchemaID]form.Written{}, late: map[form.SchemaID]bad{}, early: map[form.SchemaID]bad{},
-		missing: map[form.SchemaID]missing{}}
+		good:  map[read.SchemaID]read.Written{}, late: map[read.SchemaID]bad{}, early: map[read.SchemaID]bad{},
+		missing: map[read.SchemaID]missing{}}
 	for _, url := range o.URLs {
 		one, err := sr.NewClient(append(opts, sr.URLs(url))...)
 		if err != nil {
@@ -150,7 +150,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 // Schema returns the decoder for records of a schema, which [Registry.LearnSchema] has asked for.
-func (r *Registry) Schema(id form.SchemaID) (form.Written, error) {
+func (r *Registry) Schema(id read.SchemaID) (read.Written, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if w := r.good[id]; w != nil {
@@ -162,7 +162,7 @@ func (r *Registry) Schema(id form.SchemaID) (form.Written, error) {
 	return nil, unknown(id) // it was bad, one of so many that it is forgotten
 }
 
-func (r *Registry) bad(id form.SchemaID) (bad, bool) {
+func (r *Registry) bad(id read.SchemaID) (bad, bool) {
 	b, is := r.late[id]
 	if !is {
 		b, is = r.early[id]
@@ -170,12 +170,12 @@ func (r *Registry) bad(id form.SchemaID) (bad, bool) {
 	return b, is
 }
 
-func unknown(id form.SchemaID) *event.FieldError {
+func unknown(id read.SchemaID) *event.FieldError {
 	return &event.FieldError{Reason: event.ReasonUnparsable, Detail: fmt.Sprintf("the registry has no schema %v", id)}
 }
 
 // known reports whether there is an answer for an id.
-func (r *Registry) known(id form.SchemaID) bool {
+func (r *Registry) known(id read.SchemaID) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.good[id] != nil {
@@ -186,7 +186,7 @@ func (r *Registry) known(id form.SchemaID) bool {
 }
 
 // LearnSchema asks for a schema, unless the answer is known. An error means that there was no answer.
-func (r *Registry) LearnSchema(ctx context.Context, id form.SchemaID) error {
+func (r *Registry) LearnSchema(ctx context.Context, id read.SchemaID) error {
 	if r.known(id) {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (r *Registry) LearnSchema(ctx context.Context, id form.SchemaID) error {
 }
 
 // askedAMomentAgo returns an error while it is too early to ask again for an id that was missing.
-func (r *Registry) askedAMomentAgo(id form.SchemaID) error {
+func (r *Registry) askedAMomentAgo(id read.SchemaID) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	m, is := r.missing[id]
@@ -232,14 +232,14 @@ func (r *Registry) askedAMomentAgo(id form.SchemaID) error {
 	return nil
 }
 
-func (m missing) notYet(id form.SchemaID) error {
+func (m missing) notYet(id read.SchemaID) error {
 	return fmt.Errorf("no address of the registry has schema %v (asked %d of %d times, %v apart)", id, m.times,
 		missingTimes, missingPause)
 }
 
 // await counts that an id was missing. It returns nil once that is the answer, and an error while the id is to be asked
 // for again.
-func (r *Registry) await(id form.SchemaID, why *event.FieldError) error {
+func (r *Registry) await(id read.SchemaID, why *event.FieldError) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
@@ -265,15 +265,15 @@ func (r *Registry) await(id form.SchemaID, why *event.FieldError) error {
 	return m.notYet(id)
 }
 
-func (r *Registry) remember(id form.SchemaID, why *event.FieldError) {
+func (r *Registry) remember(id read.SchemaID, why *event.FieldError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rememberLocked(id, why)
 }
 
-func (r *Registry) rememberLocked(id form.SchemaID, why *event.FieldError) {
+func (r *Registry) rememberLocked(id read.SchemaID, why *event.FieldError) {
 	if len(r.late) >= maxBad {
-		r.early, r.late = r.late, map[form.SchemaID]bad{}
+		r.early, r.late = r.late, map[read.SchemaID]bad{}
 	}
 	r.late[id] = bad{why, r.now().Add(forget)}
 }
@@ -281,7 +281,7 @@ func (r *Registry) rememberLocked(id form.SchemaID, why *event.FieldError) {
 // ask looks a schema up and compiles it. A *[event.FieldError] is an answer: there is no such schema, or it cannot be
 // read. The timeout bounds the requests only. A large schema may take longer to compile on a busy machine: its records
 // wait, as they do for a registry that is away, because nothing is wrong with them.
-func (r *Registry) ask(ctx context.Context, id form.SchemaID) (form.Written, error) {
+func (r *Registry) ask(ctx context.Context, id read.SchemaID) (read.Written, error) {
 	s, references, err := r.fetch(ctx, id)
 	if err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (n notThere) Unwrap() error { return n.FieldError }
 
 // fetch requests a schema and the schemas that it names, from the first address that has all of them. An address that
 // lacks one counts only if no other has it.
-func (r *Registry) fetch(ctx context.Context, id form.SchemaID) (s sr.Schema, all []reference, err error) {
+func (r *Registry) fetch(ctx context.Context, id read.SchemaID) (s sr.Schema, all []reference, err error) {
 	var lacking, failed error
 	for _, client := range r.each {
 		s, all, err = r.fetchFrom(ctx, client, id)
@@ -323,7 +323,7 @@ func (r *Registry) fetch(ctx context.Context, id form.SchemaID) (s sr.Schema, al
 	return s, nil, cmp.Or(lacking, failed)
 }
 
-func (r *Registry) fetchFrom(ctx context.Context, client *sr.Client, id form.SchemaID) (s sr.Schema, all []reference,
+func (r *Registry) fetchFrom(ctx context.Context, client *sr.Client, id read.SchemaID) (s sr.Schema, all []reference,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -341,7 +341,7 @@ func (r *Registry) fetchFrom(ctx context.Context, client *sr.Client, id form.Sch
 }
 
 // schemaOf asks for a schema by its number or by its GUID, which registries have since Confluent Platform 8.
-func schemaOf(ctx context.Context, client *sr.Client, id form.SchemaID) (sr.Schema, error) {
+func schemaOf(ctx context.Context, client *sr.Client, id read.SchemaID) (sr.Schema, error) {
 	if id.GUID == [16]byte{} {
 		return client.SchemaByID(ctx, int(id.Number))
 	}

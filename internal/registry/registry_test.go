@@ -20,8 +20,9 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/internal/tlsclient"
 	"rivulet/test/expect"
 )
@@ -29,7 +30,7 @@ import (
 var arrival = event.Arrival{ID: "n", Features: event.Features{Values: []float32{1, 2.5}}, Edges: []string{"a"}}
 
 // fake is a registry in this process, and what asks it.
-func numbered(id int) form.SchemaID { return form.SchemaID{Number: uint32(id)} }
+func numbered(id int) read.SchemaID { return read.SchemaID{Number: uint32(id)} }
 
 func fake(t *testing.T, o Options) (*srfake.Registry, *Registry, *atomic.Int64) {
 	t.Helper()
@@ -54,16 +55,16 @@ func register(t *testing.T, server *srfake.Registry, subject string, s sr.Schema
 	return id
 }
 
-// read reads a payload by a schema, as a consumer does.
-func read(t *testing.T, r *Registry, id int, payload []byte) (a event.Arrival, err error) {
+// readBy reads a payload by a schema, as a consumer does.
+func readBy(t *testing.T, r *Registry, id int, payload []byte) (a event.Arrival, err error) {
 	t.Helper()
-	forms := form.Reader{Schemas: r}
-	record := append(form.AppendConfluentHead(nil, uint32(id)), payload...)
+	forms := read.Reader{Schemas: r}
+	record := append(read.AppendConfluentHead(nil, uint32(id)), payload...)
 	if named, names := forms.SchemaID(nil, record); !names || named != numbered(id) {
 		t.Fatalf("the record names %d, %v", named, names)
 	}
 	learn(t, r, id)
-	err = forms.Arrival(nil, record, &a)
+	err = readtest.Arrival(&forms, nil, record, &a)
 	return a, err
 }
 
@@ -84,16 +85,16 @@ func TestSchemas(t *testing.T) {
 	ours, err := avro.Codec{}.AppendArrival(nil, &arrival)
 	expect.OK(t, err)
 	id := register(t, server, "arrivals-value", sr.Schema{Schema: event.ArrivalAvro})
-	got, err := read(t, r, id, ours)
+	got, err := readBy(t, r, id, ours)
 	same(t, got, err)
 	before := asked.Load()
-	got, err = read(t, r, id, ours)
+	got, err = readBy(t, r, id, ours)
 	if same(t, got, err); asked.Load() != before {
 		t.Error("the same schema is asked for again")
 	}
 
 	inJSON, _ := json.Codec{}.AppendArrival(nil, &arrival)
-	got, err = read(t, r, register(t, server, "json-value",
+	got, err = readBy(t, r, register(t, server, "json-value",
 		sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON}), inJSON)
 	same(t, got, err)
 
@@ -103,12 +104,12 @@ func TestSchemas(t *testing.T) {
 		References: []sr.SchemaReference{{Name: "common.proto", Subject: "common", Version: 1}}})
 	// Message 0 of message 0: [0, 0]. id = 7; features 1 and 2.5; edges a.
 	click := []byte{0x3a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40, 0x1a, 1, 'a'}
-	got, err = read(t, r, id, append([]byte{4, 0, 0}, click...))
+	got, err = readBy(t, r, id, append([]byte{4, 0, 0}, click...))
 	same(t, got, err)
-	if _, err := read(t, r, id, append([]byte{4, 0, 2}, click...)); err == nil {
+	if _, err := readBy(t, r, id, append([]byte{4, 0, 2}, click...)); err == nil {
 		t.Error("message index 1 is not there, and was read")
 	}
-	if _, err := read(t, r, id, append([]byte{0}, click...)); err == nil {
+	if _, err := readBy(t, r, id, append([]byte{0}, click...)); err == nil {
 		t.Error("a message without an id is an arrival")
 	}
 
@@ -118,7 +119,7 @@ func TestSchemas(t *testing.T) {
 		sr.Schema{Schema: `{"type":"record","name":"C","fields":[{"name":"by","type":"g.Node"},{"name":"id","type":"string"},
 		{"name":"features","type":{"type":"array","items":"double"}}]}`,
 			References: []sr.SchemaReference{{Name: "g.Node", Subject: "node", Version: 1}}})
-	if got, err = read(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
+	if got, err = readBy(t, r, id, []byte{8, 2, 'n', 0}); err != nil || got.ID != "n" {
 		t.Errorf("a schema with a reference: %+v, %v", got, err)
 	}
 }
@@ -144,7 +145,7 @@ func TestASchemaThatCompilesSlowly(t *testing.T) {
 			t.Fatalf("after %v: %v, which is remembered", limit, err)
 		}
 	}
-	a, err := read(t, r, id, []byte{0, 0x0a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40})
+	a, err := readBy(t, r, id, []byte{0, 0x0a, 1, 'n', 0x12, 16, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0x04, 0x40})
 	if err != nil || a.ID != "n" {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -160,7 +161,7 @@ func TestASchemaOfTooMuchText(t *testing.T) {
 			maxAnswer/2)})
 		s.References = append(s.References, sr.SchemaReference{Name: name, Subject: name, Version: 1})
 	}
-	expect.Error(t, expect.ErrorOf(read(t, r, register(t, server, "large-value", s), []byte{0})), "more than")
+	expect.Error(t, expect.ErrorOf(readBy(t, r, register(t, server, "large-value", s), []byte{0})), "more than")
 }
 
 // An id that no address has is asked for missingTimes times, a pause apart, while its records wait. Then it is bad for
@@ -177,17 +178,17 @@ func TestUnknownIDs(t *testing.T) {
 		at = at.Add(missingPause)
 	}
 	for range 3 {
-		expect.Error(t, expect.ErrorOf(read(t, r, 99, []byte{0})), "no schema 99")
+		expect.Error(t, expect.ErrorOf(readBy(t, r, 99, []byte{0})), "no schema 99")
 	}
 	if asked.Load() != missingTimes {
 		t.Errorf("asked %d times, want %d", asked.Load(), missingTimes)
 	}
 	at = at.Add(forget)
-	if _, err := read(t, r, 99, []byte{0}); err == nil || asked.Load() != missingTimes+1 {
+	if _, err := readBy(t, r, 99, []byte{0}); err == nil || asked.Load() != missingTimes+1 {
 		t.Errorf("%v, asked %d times after a minute, want once more", err, asked.Load())
 	}
 	for id := range uint32(3 * maxBad) {
-		r.remember(form.SchemaID{Number: 1000 + id}, unknown(form.SchemaID{Number: id}))
+		r.remember(read.SchemaID{Number: 1000 + id}, unknown(read.SchemaID{Number: id}))
 	}
 	if kept := len(r.late) + len(r.early); kept > 2*maxBad {
 		t.Errorf("%d bad ids are remembered", kept)
@@ -230,7 +231,7 @@ func TestARegistryThatLags(t *testing.T) {
 	register(t, ahead, "old-value", sr.Schema{Schema: event.ArrivalAvro})
 	id := register(t, ahead, "arrivals-value", sr.Schema{Schema: string(event.ArrivalSchema), Type: sr.TypeJSON})
 	inJSON, _ := json.Codec{}.AppendArrival(nil, &arrival)
-	got, err := read(t, r, id, inJSON)
+	got, err := readBy(t, r, id, inJSON)
 	same(t, got, err)
 	if id == both {
 		t.Fatal("the first address has the id, too")
@@ -244,7 +245,7 @@ func TestARegistryThatLags(t *testing.T) {
 	if later := register(t, ahead, "later-value", sr.Schema{Schema: `{"type":"object"}`, Type: sr.TypeJSON}); later != next {
 		t.Fatalf("the id is %d, want %d", later, next)
 	}
-	got, err = read(t, r, next, inJSON)
+	got, err = readBy(t, r, next, inJSON)
 	same(t, got, err)
 	if len(r.missing) > 0 {
 		t.Errorf("%d ids are missing after they were found", len(r.missing))
@@ -257,7 +258,7 @@ func TestARegistryThatLags(t *testing.T) {
 		}
 		at = at.Add(missingPause)
 	}
-	expect.Error(t, expect.ErrorOf(read(t, r, 500, []byte{0})), "no schema 500")
+	expect.Error(t, expect.ErrorOf(readBy(t, r, 500, []byte{0})), "no schema 500")
 }
 
 // A schema may import a file that has the name under which the compiler would look for the schema itself.
@@ -278,7 +279,7 @@ func TestASchemaThatCannotBeRead(t *testing.T) {
 		_, _ = w.Write([]byte(`{"schema":"{"}`))
 		return true
 	})
-	expect.Error(t, expect.ErrorOf(read(t, r, 7, []byte{0})), "schema 7 cannot be read")
+	expect.Error(t, expect.ErrorOf(readBy(t, r, 7, []byte{0})), "schema 7 cannot be read")
 }
 
 func TestAnOutageIsNoAnswer(t *testing.T) {
@@ -384,7 +385,7 @@ func TestOutput(t *testing.T) {
 		if again, _ := made.AppendPrediction(nil, &want); !bytes.Equal(again, data) || data[0] != 0 {
 			t.Errorf("%s: % x and % x", name, data, again)
 		}
-		payload := data[len(form.AppendConfluentHead(nil, 0))+len(looked.index):]
+		payload := data[len(read.AppendConfluentHead(nil, 0))+len(looked.index):]
 		var got event.Prediction
 		if err := looked.DecodePrediction(payload, &got); err != nil || got.Class != 3 || got.ID != "n" {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -15,13 +15,13 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
 )
 
 // compile makes the decoder of a schema.
-func compile(ctx context.Context, s sr.Schema, references []reference) (form.Written, error) {
+func compile(ctx context.Context, s sr.Schema, references []reference) (read.Written, error) {
 	switch s.Type {
 	case sr.TypeAvro:
 		texts := make([]string, len(references))
@@ -46,7 +46,7 @@ func (plain) AppendJSON(dst, data []byte) ([]byte, error) { return append(dst, d
 // messages are the messages of a file of Protobuf.
 type messages struct{ file protoreflect.FileDescriptor }
 
-func parseProtobuf(ctx context.Context, text string, references []reference) (form.Written, error) {
+func parseProtobuf(ctx context.Context, text string, references []reference) (read.Written, error) {
 	files := map[string]string{}
 	for _, r := range references {
 		files[r.name] = r.text

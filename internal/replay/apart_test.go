@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	"rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -61,10 +62,10 @@ func TestEdgesApart(t *testing.T) {
 	}
 	reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: "arrivals"}, retry.Patience{})
 	expect.OK(t, err)
-	forms, got, nodes, early := form.Reader{}, map[string][]event.Edge{}, map[string]bool{}, 0
+	forms, got, nodes, early := read.Reader{}, map[string][]event.Edge{}, map[string]bool{}, 0
 	_, err = reader.ToEnd(t.Context(), nil, func(r kafka.Record) error {
 		var e event.Edge
-		if is, err := forms.Edge(r.Headers, r.Value, &e); is {
+		if is, err := readtest.Edge(&forms, r.Headers, r.Value, &e); is {
 			id, _ := e.Ends()
 			if got[id] = append(got[id], e); !nodes[id] {
 				early++
@@ -75,7 +76,7 @@ func TestEdgesApart(t *testing.T) {
 			return err
 		}
 		var a event.Arrival
-		if err := forms.Arrival(r.Headers, r.Value, &a); err != nil {
+		if err := readtest.Arrival(&forms, r.Headers, r.Value, &a); err != nil {
 			return err
 		}
 		if nodes[a.ID] = true; a.EdgeCount != len(want[a.ID]) || len(a.Edges) > 0 {
@@ -125,14 +126,14 @@ func TestEdgesOfATable(t *testing.T) {
 		expect.OK(t, err)
 		_, err = reader.ToEnd(t.Context(), nil, func(r kafka.Record) error {
 			var e event.Edge
-			if is, err := (&form.Reader{}).Edge(r.Headers, r.Value, &e); is {
+			if is, err := readtest.Edge(&read.Reader{}, r.Headers, r.Value, &e); is {
 				if got = append(got, e.Source+"-"+e.Target); r.Key != nil || e.In || topic != "transfers" {
 					t.Errorf("%s: key %q, %+v", topic, r.Key, e)
 				}
 				return err
 			}
 			var a event.Arrival
-			err := (&form.Reader{}).Arrival(r.Headers, r.Value, &a)
+			err := readtest.Arrival(&read.Reader{}, r.Headers, r.Value, &a)
 			counts[a.ID] = a.EdgeCount
 			return err
 		})

@@ -14,8 +14,8 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
-	"rivulet/event/form"
 	"rivulet/event/json"
+	"rivulet/event/read"
 	"rivulet/internal/explanation"
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
@@ -87,7 +87,7 @@ func (s *Server) readable(r *http.Request) *refusal {
 		return refused(http.StatusUnsupportedMediaType, reasonMediaType,
 			"content-type is missing, want application/json")
 	}
-	if codec, known := form.ForContentType(declared); !known || codec != (json.Codec{}) {
+	if codec, known := read.ForContentType(declared); !known || codec != (json.Codec{}) {
 		return refused(http.StatusUnsupportedMediaType, reasonMediaType,
 			"content-type %.80q, want application/json", declared)
 	}
@@ -96,7 +96,7 @@ func (s *Server) readable(r *http.Request) *refusal {
 
 // records makes a record of each arrival. The header rivulet-schema is handed on, as a producer's is.
 func (s *Server) records(r *http.Request, parts [][]byte) []kafka.Record {
-	headers := form.LineHeaders()
+	headers := read.LineHeaders()
 	if hash := r.Header.Get(event.HeaderSchema); hash != "" {
 		headers = append(headers, kafka.Header{Key: event.HeaderSchema, Value: []byte(hash)})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/serving"
 	"rivulet/test/expect"
 )
@@ -63,7 +63,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 func TestMappedArrivals(t *testing.T) {
 	a := start(t, func(o *Options) {
 		var err error
-		if o.Path.Forms.Mapping, err = form.NewMapping(form.MappingOptions{Preset: form.PresetDebezium}); err != nil {
+		if o.Path.Forms.Mapping, err = read.NewMapping(read.MappingOptions{Preset: read.PresetDebezium}); err != nil {
 			t.Fatal(err)
 		}
 	})

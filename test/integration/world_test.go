@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
-	"rivulet/event/form"
+	"rivulet/event/read"
 	"rivulet/test/harness"
 )
 
@@ -239,7 +239,7 @@ func (w *world) collected(topic string, ids int) []event.Prediction {
 
 // decode reads a prediction, whose header must name the form that the consumer was told to write.
 func (w *world) decode(r *kgo.Record) (p event.Prediction, err error) {
-	codec, _ := form.Lookup(w.format)
+	codec, _ := read.Lookup(w.format)
 	for _, h := range r.Headers {
 		if h.Key == event.HeaderContentType && string(h.Value) == codec.ContentType() {
 			return p, codec.DecodePrediction(r.Value, &p)

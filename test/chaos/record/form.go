@@ -10,9 +10,9 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/avro"
-	wire "rivulet/event/form"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
+	wire "rivulet/event/read"
 )
 
 // Limits of the consumers: bytes and edges of a record.

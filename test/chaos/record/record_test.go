@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"rivulet/event"
-	wire "rivulet/event/form"
 	"rivulet/event/json"
+	wire "rivulet/event/read"
+	"rivulet/event/read/readtest"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/expect"
 )
@@ -36,7 +37,7 @@ func TestForms(t *testing.T) {
 				headers = []event.Header{{Key: event.HeaderContentType, Value: []byte(v.ContentType)}}
 			}
 			var got event.Arrival
-			if err := forms.Arrival(headers, v.Bytes, &got); err != nil {
+			if err := readtest.Arrival(&forms, headers, v.Bytes, &got); err != nil {
 				t.Fatalf("%s: %v", form, err)
 			}
 			if got.ID != a.ID || !slices.Equal(got.Edges, a.Decoded.Edges) || got.Features.Absent != (form == Absent) ||
@@ -95,7 +96,7 @@ func TestPoisons(t *testing.T) {
 			}
 			var through *event.FieldError
 			read := wire.Reader{Mapping: mapping}
-			if errors.As(read.Arrival(headers, p.Bytes, &a), &through) && p.Bytes != nil && len(p.Bytes) <= MaxBytes-100 &&
+			if errors.As(readtest.Arrival(&read, headers, p.Bytes, &a), &through) && p.Bytes != nil && len(p.Bytes) <= MaxBytes-100 &&
 				through.Reason != p.Reason {
 				t.Fatalf("poison %d, %.80q, through a mapping: %q, want %q", i, p.Bytes, through.Reason, p.Reason)
 			}

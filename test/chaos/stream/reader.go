@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"rivulet/event"
-	wire "rivulet/event/form"
+	wire "rivulet/event/read"
 	"rivulet/test/chaos/ledger"
 	"rivulet/test/chaos/record"
 	"rivulet/test/chaos/world"

@@ -1,4 +1,4 @@
-package form
+package read
 
 import (
 	"encoding/binary"

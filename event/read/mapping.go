@@ -1,19 +1,14 @@
-package form
+package read
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"rivulet/event"
 	"rivulet/event/connect"
-	"rivulet/event/fields"
 	"rivulet/event/json"
 )
 
@@ -54,7 +49,8 @@ type MappingOptions struct {
 	Placeholder, Unavailable string
 }
 
-// Mapping finds the fields of an arrival in records of another shape. It may be used by many goroutines at once.
+// Mapping finds the fields of an arrival, or of an edge of its own, in records of another shape. It may be used by many
+// goroutines at once.
 type Mapping struct {
 	preset string
 	unit   int64 // nanoseconds, 0: times are text
@@ -66,6 +62,16 @@ type Mapping struct {
 	types connect.Cache   // schemas beside rows, parsed
 	edge  []want          // of an edge of its own, source and target first; nil: there are none
 	own   map[string]bool // members beside the named features that are the arrival's other fields
+
+	// record is the layout of a record: outer is at its top, inner in its member payload. alone is the layout of a row
+	// that stands as text in a JSON string.
+	record       *layout
+	outer, inner envelope
+	alone        *layout
+	aloneRow     row
+	// recordKey is the layout of a record's key that is an object: the id is at its top, or in its member payload.
+	recordKey                         *layout
+	keySchema, keyBody, keyID, bodyID place
 }
 
 // want is a value to look for in a record.
@@ -124,8 +130,86 @@ func NewMapping(o MappingOptions) (*Mapping, error) {
 	if err == nil {
 		m.findOwn()
 		m.edge, err = o.edgeWants()
+		m.lay()
 	}
 	return m, err
+}
+
+// edgeWants are the places of an edge's fields; nil where the options have none.
+func (o MappingOptions) edgeWants() ([]want, error) {
+	if o.Source+o.Target+o.Weight+o.In+o.Type == "" {
+		return nil, nil
+	}
+	if o.Source == "" || o.Target == "" {
+		return nil, errors.New("source and target go together: want both, or neither of source, target, weight, in and type")
+	}
+	var m Mapping
+	err := errors.Join(m.want("source", `"source":`, o.Source, ""), m.want("target", `"target":`, o.Target, ""),
+		m.want("weight", `"weight":`, o.Weight, "/weight"), m.want("in", `"in":`, o.In, "/in"),
+		m.want("type", `"type":`, o.Type, "/type"))
+	return m.wants, err
+}
+
+// ownMapping finds an id, and the wish to forget it, where Rivulet's own form has them.
+var ownMapping = func() *Mapping {
+	m := &Mapping{preset: PresetNone, key: -1, named: -1, wants: []want{{memberID, []string{"id"}}}}
+	m.lay()
+	return m
+}()
+
+// row has the places of the values of a row.
+type row struct {
+	all         place // the row itself
+	wants, edge []place
+	forget      place
+}
+
+// envelope has the places of the members of a connector's record, and of the rows in it.
+type envelope struct {
+	all                place
+	members            [rowBefore + 1]place
+	row, after, before row // the record itself, and its members after and before
+}
+
+// lay makes the layouts of records from the wants.
+func (m *Mapping) lay() {
+	m.record, m.alone, m.recordKey = newLayout(), newLayout(), newLayout()
+	m.outer, m.inner, m.aloneRow = m.envelope(), m.envelope(envelopeBody), m.row(m.alone)
+	id := m.wants[0].path
+	m.keySchema, m.keyBody = m.recordKey.add(envelopeSchema), m.recordKey.add(envelopeBody)
+	m.keyID = m.recordKey.add(id...)
+	m.bodyID = m.recordKey.add(slices.Concat([]string{envelopeBody}, id)...)
+}
+
+func (m *Mapping) envelope(at ...string) (e envelope) {
+	inside := func(member string) []string { return append(slices.Clone(at), member) }
+	switch {
+	case !m.isConnector() && len(at) > 0:
+		return e
+	case m.isConnector():
+		e.all = m.record.add(at...)
+		for i, member := range rowMembers {
+			e.members[i] = m.record.add(inside(member)...)
+		}
+	}
+	if m.preset == PresetDebezium {
+		e.after, e.before = m.row(m.record, inside("after")...), m.row(m.record, inside("before")...)
+	} else {
+		e.row = m.row(m.record, at...)
+	}
+	return e
+}
+
+// row returns the places of a row that is at a path.
+func (m *Mapping) row(l *layout, at ...string) row {
+	r := row{all: l.add(at...), forget: l.add(slices.Concat(at, []string{"forget"})...)}
+	for _, w := range m.wants {
+		r.wants = append(r.wants, l.add(slices.Concat(at, w.path)...))
+	}
+	for _, w := range m.edge {
+		r.edge = append(r.edge, l.add(slices.Concat(at, w.path)...))
+	}
+	return r
 }
 
 // isNone reports whether the options ask for Rivulet's own form. Options for values count only with a preset.
@@ -217,204 +301,27 @@ func ParsePointer(pointer string) ([]string, error) {
 	return tokens, nil
 }
 
-// Skip is why a record is passed over: it is no arrival, and nothing is wrong with it.
-type Skip string
+// envelopes are the names of the members that the presets unwrap, outermost first.
+var envelopes = map[string][]string{PresetDebezium: {envelopeBody, "after"}, PresetConnect: {envelopeBody}}
 
-// Why records are passed over.
-const (
-	SkipDelete    Skip = "delete"    // a change that removes a row
-	SkipTombstone Skip = "tombstone" // a record without a value
-	// a connector's record that is about no row, such as a heartbeat or a change of a table
-	SkipOther Skip = "other"
-	// an edge of its own, where no arrival waits for edges (attach.wait)
-	SkipEdge Skip = "edge"
-)
-
-// Skips lists all reasons for which a record is passed over.
-var Skips = []Skip{SkipDelete, SkipTombstone, SkipOther, SkipEdge}
-
-// Error returns the reason in words.
-func (s Skip) Error() string { return "the record is passed over: " + string(s) }
-
-// mapped reads a record through the mapping.
-func (f *Reader) mapped(contentType string, headers []event.Header, data []byte, a *event.Arrival) error {
-	m := f.Mapping
-	if m.isConnector() && len(data) == 0 {
-		return SkipTombstone
-	}
-	if f.framed(contentType, headers, data) {
-		text, t, err := f.registered(headers, data)
-		if err != nil {
-			return err
-		}
-		return m.arrival(text, t, a)
-	}
-	err := f.plain(contentType, data, a)
-	if m.preset == PresetCloudEvents && (err == nil || event.LacksFeatures(err)) {
-		if bad := eventTime(string(event.HeaderValue(headers, "ce_time")), a); bad != nil {
-			return bad
+// feature returns the name of the feature, as in dead letters, to which a path from the top of a record leads; empty
+// where it leads to none. With a preset the path begins with its envelope: payload, after, vector, 3.
+func (m *Mapping) feature(path []string) string {
+	for _, member := range envelopes[m.preset] {
+		if len(path) > 0 && path[0] == member {
+			path = path[1:]
 		}
 	}
-	return err
-}
-
-// eventTime gives an arrival without a time the one of its CloudEvent.
-func eventTime(text string, a *event.Arrival) error {
-	if text == "" || !a.Time.IsZero() {
-		return nil
-	}
-	var t time.Time
-	if t.UnmarshalText([]byte(text)) != nil || !connect.InYears(t) {
-		return event.Errorf(event.ReasonUnparsable, "ce_time", "%s of the event, want an RFC 3339 string", event.Cut(text))
-	}
-	a.Time = t.UTC()
-	return nil
-}
-
-// plain reads a record that is not wrapped. Only JSON is mapped: the other forms have Rivulet's own fields.
-func (f *Reader) plain(contentType string, data []byte, a *event.Arrival) error {
-	codec, err := f.codec(contentType)
-	if err != nil {
-		return err
-	}
-	if _, isJSON := codec.(json.Codec); !isJSON {
-		return codec.DecodeArrival(data, a)
-	}
-	return f.Mapping.arrival(data, nil, a)
-}
-
-// isConnector reports whether the records come from Kafka Connect.
-func (m *Mapping) isConnector() bool { return m.preset == PresetDebezium || m.preset == PresetConnect }
-
-// arrival reads a record in JSON, whose type a registry's schema has given, or else nobody.
-func (m *Mapping) arrival(text []byte, t *connect.Type, a *event.Arrival) (err error) {
-	if m.isConnector() {
-		if text, t, err = m.row(text, t); err != nil {
-			if errors.Is(err, SkipDelete) {
-				deleted, _ := m.forget(text, t)
-				a.ID = deleted.ID
-			}
-			return err
-		}
-	}
-	return m.read(text, t, a)
-}
-
-// read rewrites the wanted values in Rivulet's own form, and decodes that; named features it decodes by itself.
-func (m *Mapping) read(text []byte, t *connect.Type, a *event.Arrival) error {
-	var places [9][]byte
-	found := places[:len(m.wants)]
-	if err := m.find(text, m.wants, found); err != nil {
-		return err
-	}
-	own := append(make([]byte, 0, len(text)+64), '{')
 	for i, w := range m.wants {
-		if found[i] == nil || i == m.key || i == m.named {
+		if len(path) <= len(w.path) || !slices.Equal(w.path, path[:len(w.path)]) {
 			continue
 		}
-		if len(own) > 1 {
-			own = append(own, ',')
-		}
-		var err error
-		if own, err = m.appendField(append(own, w.member...), &w, found[i], t); err != nil {
-			return err
-		}
-	}
-	lacking := (json.Codec{}).DecodeArrival(append(own, '}'), a)
-	if lacking != nil && !event.LacksFeatures(lacking) {
-		return lacking
-	}
-	if m.named >= 0 && found[m.named] != nil {
-		lacking = json.DecodeRow(inner(found[m.named]), m.rows, t.At(m.wants[m.named].path), &a.Features)
-		if lacking != nil && !event.LacksFeatures(lacking) {
-			return lacking
+		switch first := path[len(w.path)]; {
+		case i == m.named && !m.own[first]:
+			return event.NamedField(first)
+		case w.member == memberFeatures && (first == "values" || first == "named" || isIndex(first)):
+			return json.FieldPath(append([]string{"features"}, path[len(w.path):]...))
 		}
 	}
-	a.Key = nil
-	if m.key >= 0 && found[m.key] != nil {
-		if err := m.readKey(found[m.key], t.At(m.wants[m.key].path), a); err != nil {
-			return err
-		}
-	}
-	return lacking
-}
-
-// appendField writes the value of a field as Rivulet's own form has it.
-func (m *Mapping) appendField(dst []byte, w *want, value jsontext.Value, t *connect.Type) ([]byte, error) {
-	if w.member != memberID && w.member != memberTime {
-		switch text := inner(value); {
-		case text.IsValid(): // else it could end the member, and begin another one
-			value = text
-		case w.member == memberFeatures:
-			if err := json.DecodeFeatures(text, new(event.Features)); err != nil {
-				return dst, err
-			}
-		}
-	}
-	switch {
-	case w.member == memberTime && m.unit > 0:
-		return m.appendTime(dst, value)
-	case m.rows == nil:
-		return append(dst, value...), nil
-	}
-	var err error
-	if t = t.At(w.path); w.member == memberTime {
-		dst, err = m.rows.AppendTime(dst, value, t)
-	} else {
-		dst, err = m.rows.AppendPlain(dst, value, t)
-	}
-	if errors.Is(err, connect.ErrUnavailable) {
-		return dst, event.Errorf(event.ReasonFeatureMissing, strings.Trim(w.member, `":`), "%s", err)
-	}
-	return dst, err
-}
-
-// inner returns the text that begins a list or an object and stands in a JSON string, as in columns of the type json:
-// "[\"n1\",\"n2\"]". It need not be JSON. Any other value is returned as it is.
-func inner(value jsontext.Value) jsontext.Value {
-	if value.Kind() != '"' || len(value) < 4 || value[1] != '[' && value[1] != '{' {
-		return value
-	}
-	text, err := jsontext.AppendUnquote(nil, value)
-	if err != nil {
-		return value
-	}
-	return text
-}
-
-// appendTime writes a number since 1970 as text.
-func (m *Mapping) appendTime(dst []byte, value jsontext.Value) ([]byte, error) {
-	if value.Kind() == 'n' {
-		return append(dst, "null"...), nil
-	}
-	v, err := strconv.ParseInt(strings.Trim(string(value), `"`), 10, 64)
-	if err != nil {
-		return dst, event.Errorf(event.ReasonUnparsable, "time", "%s, want an integer since 1970", event.Cut(string(value)))
-	}
-	t := connect.Since(v, m.unit)
-	if err := fields.CheckYears(t, "time"); err != nil {
-		return dst, err
-	}
-	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
-}
-
-// readKey takes a string or a number for the key of the prediction; null for none.
-func (m *Mapping) readKey(value jsontext.Value, t *connect.Type, a *event.Arrival) (err error) {
-	if m.rows != nil {
-		if value, err = m.rows.AppendPlain(nil, value, t); err != nil {
-			return event.Errorf(event.ReasonUnparsable, "key", "%s", err)
-		}
-	}
-	switch value.Kind() {
-	case 'n':
-		return nil
-	case '"':
-		key, err := jsontext.AppendUnquote(nil, value)
-		a.Key = key
-		return err
-	case '0':
-		a.Key = append([]byte{}, value...)
-		return nil
-	}
-	return event.Errorf(event.ReasonUnparsable, "key", "%s, want a string or a number", event.Cut(string(value)))
+	return ""
 }

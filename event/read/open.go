@@ -1,4 +1,4 @@
-package form
+package read
 
 import (
 	"encoding/binary"
@@ -22,8 +22,8 @@ import (
 //
 // A record without a value, a tombstone, is no arrival in any form ([SkipTombstone]).
 //
-// A [Mapping] then finds the arrival's fields in the record. The zero Forms reads JSON. Forms may be used by many
-// goroutines at once.
+// A [Mapping] then finds the arrival's fields in the record. The zero Reader reads JSON. Many goroutines may use a
+// Reader at once.
 type Reader struct {
 	// Default is the form of records without a content-type header; nil means JSON.
 	Default event.Codec
@@ -37,8 +37,10 @@ type Reader struct {
 	// LookUp says that arrivals may lack their features ([event.Features.Absent]), as these are looked up. Else such a
 	// record is refused.
 	LookUp bool
-	// Forget has [Reader.Event] tell records that ask to forget an id.
+	// Forget has records that ask to forget an id told; else they are passed over.
 	Forget bool
+	// Labels says that the records are labels.
+	Labels bool
 	// InPlace lets the ids of arrivals be parts of their records' memory, which saves a copy of each. That memory must not
 	// change while an arrival is in use, and an id keeps all of it alive, so a caller that keeps an id for long must clone
 	// it. Some ids are copies even so: ids with escapes, and all ids of mapped records.
@@ -97,8 +99,8 @@ func AppendConfluentHead(dst []byte, id uint32) []byte {
 }
 
 // SchemaID returns the id of the schema that a record names, and false where it names none.
-func (f *Reader) SchemaID(headers []event.Header, data []byte) (id SchemaID, names bool) {
-	if f.Schemas == nil || !f.framed(ContentTypeOf(headers), headers, data) {
+func (r *Reader) SchemaID(headers []event.Header, data []byte) (id SchemaID, names bool) {
+	if r.Schemas == nil || !r.framed(ContentTypeOf(headers), headers, data) {
 		return SchemaID{}, false
 	}
 	id, _, err := schemaID(headers, data)
@@ -106,18 +108,18 @@ func (f *Reader) SchemaID(headers []event.Header, data []byte) (id SchemaID, nam
 }
 
 // framed reports whether a record names its schema, or should name it.
-func (f *Reader) framed(contentType string, headers []event.Header, data []byte) bool {
+func (r *Reader) framed(contentType string, headers []event.Header, data []byte) bool {
 	if contentType == "" {
-		return f.Confluent || f.Schemas != nil && len(data) > 0 &&
+		return r.Confluent || r.Schemas != nil && len(data) > 0 &&
 			(data[0] == 0 || len(event.HeaderValue(headers, event.HeaderValueSchemaID)) > 0)
 	}
 	return len(contentType) >= len(confluentPrefix) &&
 		strings.EqualFold(contentType[:len(confluentPrefix)], confluentPrefix)
 }
 
-// open returns the decoder of a record that names its schema, and its payload.
-func (f *Reader) open(headers []event.Header, data []byte) (Written, []byte, error) {
-	if f.Schemas == nil {
+// written returns the decoder of a record that names its schema, and its payload.
+func (r *Reader) written(headers []event.Header, data []byte) (Written, []byte, error) {
+	if r.Schemas == nil {
 		return nil, nil, event.Errorf(event.ReasonContentType, "",
 			"the Confluent wire format needs a registry: registry.urls is empty")
 	}
@@ -125,21 +127,8 @@ func (f *Reader) open(headers []event.Header, data []byte) (Written, []byte, err
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := f.Schemas.Schema(id)
+	w, err := r.Schemas.Schema(id)
 	return w, payload, err
-}
-
-// registered returns a record that names its schema as JSON, and the type of its values where the schema says it.
-func (f *Reader) registered(headers []event.Header, data []byte) (text []byte, t *connect.Type, err error) {
-	w, payload, err := f.open(headers, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	if typed, is := w.(interface{ ConnectType() *connect.Type }); is {
-		t = typed.ConnectType()
-	}
-	text, err = w.AppendJSON(nil, payload)
-	return text, t, err
 }
 
 // schemaID returns the schema that a record names, and the payload. The header __value_schema_id goes first: the value
@@ -174,9 +163,9 @@ func schemaID(headers []event.Header, data []byte) (id SchemaID, payload []byte,
 }
 
 // codec returns the codec of a record that has not the Confluent wire format.
-func (f *Reader) codec(contentType string) (event.Codec, error) {
-	if contentType == "" && f.Default != nil {
-		return f.Default, nil
+func (r *Reader) codec(contentType string) (event.Codec, error) {
+	if contentType == "" && r.Default != nil {
+		return r.Default, nil
 	}
 	codec, why := forContentType(contentType)
 	if why != "" {
@@ -185,59 +174,48 @@ func (f *Reader) codec(contentType string) (event.Codec, error) {
 	return codec, nil
 }
 
-// Arrival reads a record into a, reusing a's memory, with incoming edges among the others. The error is a
-// *[event.FieldError], or a [Skip] where the record is not to be predicted; then the content of a is undefined, but for
-// id and key of a [SkipDelete], which are the deleted row's, or empty.
-func (f *Reader) Arrival(headers []event.Header, data []byte, a *event.Arrival) error {
-	if data == nil {
-		return SkipTombstone
-	}
-	if isEdge(headers) {
-		return SkipEdge
-	}
-	a.Key, a.Features.Absent = nil, false
-	err := f.arrival(headers, data, a)
-	if err != nil && !(f.LookUp && event.LacksFeatures(err)) {
-		return f.withFraming(err, headers, data)
-	}
-	a.JoinIncoming()
-	if err != nil {
-		f := &a.Features
-		*f = event.Features{Indices: f.Indices[:0], Values: f.Values[:0], Absent: true}
-	}
-	return nil
-}
-
-func (f *Reader) arrival(headers []event.Header, data []byte, a *event.Arrival) error {
-	contentType := ContentTypeOf(headers)
-	if f.Mapping != nil {
-		if is, _ := f.mappedEdge(contentType, headers, data, new(event.Edge)); is {
-			return SkipEdge
-		}
-		return f.mapped(contentType, headers, data, a)
-	}
-	by, payload, err := f.decoder(contentType, headers, data)
-	if err != nil {
-		return err
-	}
-	if d, ok := by.(inPlaceDecoder); ok && f.InPlace {
-		return d.DecodeInPlace(payload, a)
-	}
-	return by.DecodeArrival(payload, a)
-}
-
 // inPlaceDecoder is implemented by decoders of arrivals that can leave ids in the record's memory ([Reader.InPlace]).
 type inPlaceDecoder interface {
 	DecodeInPlace(data []byte, a *event.Arrival) error
 }
 
-// decoder returns the decoder of a record in Rivulet's own fields, and what it decodes.
-func (f *Reader) decoder(contentType string, headers []event.Header, data []byte) (decoder, []byte, error) {
-	if f.framed(contentType, headers, data) {
-		return f.open(headers, data)
+// source is a record that was opened.
+type source struct {
+	by      decoder // of Rivulet's own fields
+	payload []byte
+	written Written // by, where the record names its schema
+	framed  bool    // the record names its schema
+}
+
+// open finds out which form a record has.
+func (r *Reader) open(rec *Record) (s source, err error) {
+	contentType := ContentTypeOf(rec.Headers)
+	if s.framed = r.framed(contentType, rec.Headers, rec.Value); s.framed {
+		s.written, s.payload, err = r.written(rec.Headers, rec.Value)
+		s.by = s.written
+		return s, err
 	}
-	codec, err := f.codec(contentType)
-	return codec, data, err
+	s.by, err = r.codec(contentType)
+	s.payload = rec.Value
+	return s, err
+}
+
+// isText reports whether the record is JSON, or becomes JSON by its schema. The other forms have Rivulet's own fields.
+func (s *source) isText() bool {
+	_, isJSON := s.by.(json.Codec)
+	return isJSON || s.framed
+}
+
+// document returns the record as JSON, and the type of its values where its schema says it.
+func (s *source) document(d *document) (text []byte, t *connect.Type, err error) {
+	if !s.framed {
+		return s.payload, nil, nil
+	}
+	if typed, is := s.written.(interface{ ConnectType() *connect.Type }); is {
+		t = typed.ConnectType()
+	}
+	d.json, err = s.written.AppendJSON(d.json[:0], s.payload)
+	return d.json, t, err
 }
 
 // LineHeaders returns the headers with which a line of a file is read as a record.
@@ -245,14 +223,13 @@ func LineHeaders() []event.Header {
 	return []event.Header{{Key: event.HeaderContentType, Value: []byte((json.Codec{}).ContentType())}}
 }
 
-// OfLabels are the forms of labels: JSON unless a record says otherwise.
-func (f *Reader) OfLabels() *Reader { return &Reader{Schemas: f.Schemas} }
-
-// Label reads a record into l; its error is a *[event.FieldError], too.
-func (f *Reader) Label(headers []event.Header, data []byte, l *event.Label) error {
-	by, payload, err := f.decoder(ContentTypeOf(headers), headers, data)
-	if err == nil {
-		err = by.DecodeLabel(payload, l)
-	}
-	return f.withFraming(err, headers, data)
+// Label reads a record of a topic of labels, with a reader of labels ([Reader.OfLabels]). Its error is an
+// *[event.FieldError].
+func (r *Reader) Label(rec Record) (*event.Label, error) {
+	var m Message
+	r.Read(rec, &m)
+	return &m.Label, m.Err(KindLabel)
 }
+
+// OfLabels is the reader of labels: JSON unless a record says otherwise.
+func (r *Reader) OfLabels() *Reader { return &Reader{Schemas: r.Schemas, Labels: true} }

@@ -1,4 +1,4 @@
-package form
+package read
 
 import (
 	"bytes"
@@ -72,13 +72,13 @@ func apicurioHeader(headers []event.Header) string {
 }
 
 // withFraming adds a record's likely form to the reason why it cannot be parsed.
-func (f *Reader) withFraming(err error, headers []event.Header, data []byte) error {
+func (r *Reader) withFraming(err error, headers []event.Header, data []byte) error {
 	var fault *event.FieldError
 	if !errors.As(err, &fault) || fault.Reason != event.ReasonUnparsable {
 		return err
 	}
 	is := framingOf(data)
-	if codec, _ := f.codec(ContentTypeOf(headers)); len(data) > 0 && data[0] >= ' ' && data[0] != 'O' {
+	if codec, _ := r.codec(ContentTypeOf(headers)); len(data) > 0 && data[0] >= ' ' && data[0] != 'O' {
 		if _, isJSON := codec.(json.Codec); !isJSON { // a first letter is a length there
 			is = ""
 		}
@@ -87,9 +87,9 @@ func (f *Reader) withFraming(err error, headers []event.Header, data []byte) err
 	case apicurioHeader(headers) != "":
 		is = "a value whose schema is named by Apicurio's header " + apicurioHeader(headers) + ", which is not read: set " +
 			"apicurio.registry.headers.enabled to false, its id handler to Legacy4ByteIdHandler, and registry.urls"
-	case header && f.Schemas == nil:
+	case header && r.Schemas == nil:
 		is = "a value whose schema is named by the header " + event.HeaderValueSchemaID + ": set registry.urls"
-	case is == "", f.Schemas != nil && is == framings[1].is:
+	case is == "", r.Schemas != nil && is == framings[1].is:
 		return err
 	}
 	out := *fault
