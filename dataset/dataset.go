@@ -58,6 +58,9 @@ type Dataset struct {
 	// Suspects say in whole sentences what in the data may be misread, such as a class for every node. They are no part of
 	// the fingerprint either.
 	Suspects []string
+
+	// Identity is the fingerprint before [Dataset.MoveOriginalFirst]; empty: the nodes are as they were read.
+	Identity string
 }
 
 // Nodes returns the number of nodes n, whatever their role.

@@ -14,6 +14,9 @@ import (
 // names only. It does not depend on the machine, nor on the form in which the files were stored (item sizes,
 // compression, order of columns).
 func (d *Dataset) Fingerprint() string {
+	if d.Identity != "" {
+		return d.Identity
+	}
 	f := digest.New()
 	f.Texts(d.IDs)
 	f.Texts(d.Classes)

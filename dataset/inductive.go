@@ -62,10 +62,41 @@ func (d *Dataset) Joined(nodes []int32) *Dataset {
 // features, which are most of a data set's memory, instead of copying them. The result is d itself if the nodes of T
 // come first; otherwise it shares only texts with d.
 func (d *Dataset) OriginalFirst() *Dataset {
+	order := d.originalFirst()
+	if order == nil {
+		return d
+	}
+	return d.Renumbered(order)
+}
+
+// MoveOriginalFirst is [Dataset.OriginalFirst] for data that nobody else reads: dense features are moved within their
+// memory, where a copy would double most of a data set. d must not be read afterwards. The result has d's fingerprint.
+// Named features, which a schema encodes later, stay where they are.
+func (d *Dataset) MoveOriginalFirst() *Dataset {
+	order := d.originalFirst()
+	if order == nil {
+		return d
+	}
+	if d.Columns != nil { // X is made later
+		return d
+	}
+	fingerprint, x := d.Fingerprint(), d.X
+	if x.Dense != nil {
+		x.Dense.Permute(order)
+	} else {
+		x = x.Take(order)
+	}
+	out := d.renumbered(order, x)
+	out.Identity = fingerprint
+	return out
+}
+
+// originalFirst returns the order of [Dataset.OriginalFirst]; nil: nodes are in it.
+func (d *Dataset) originalFirst() []int32 {
 	order := slices.Concat(d.Train, d.Unlabelled)
 	slices.Sort(order)
 	if leading(order) {
-		return d
+		return nil
 	}
 	placed := make([]bool, d.Nodes())
 	for _, i := range order {
@@ -78,7 +109,18 @@ func (d *Dataset) OriginalFirst() *Dataset {
 			}
 		}
 	}
-	return d.Renumbered(order)
+	return order
+}
+
+// HeldOut returns the same data without the rows of T's nodes in Adj and Relations, which [Original] has; what leads
+// from them to other nodes stands in the others' rows. The nodes of T come first ([Dataset.OriginalFirst]).
+func (d *Dataset) HeldOut() *Dataset {
+	n, out := len(d.Train)+len(d.Unlabelled), *d
+	out.Adj = d.Adj.Tail(n)
+	if d.Relations != nil {
+		out.Relations = d.Relations.Tail(n)
+	}
+	return &out
 }
 
 // leading reports whether nodes are 0, 1, 2, ….
@@ -93,6 +135,11 @@ func leading(nodes []int32) bool {
 
 // Renumbered returns the data with node order[k] as node k. Nodes that are not in order are left out, with their edges.
 func (d *Dataset) Renumbered(order []int32) *Dataset {
+	return d.renumbered(order, d.X.Take(order))
+}
+
+// renumbered is Renumbered with the features of the nodes in that order.
+func (d *Dataset) renumbered(order []int32, x graph.Features) *Dataset {
 	index := graph.Places(order, d.Nodes())
 	out := *d
 	out.IDs, out.Labels = graph.Pick(d.IDs, order), graph.Pick(d.Labels, order)
@@ -105,7 +152,7 @@ func (d *Dataset) Renumbered(order []int32) *Dataset {
 	if d.Times != nil {
 		out.Times = graph.Pick(d.Times, order)
 	}
-	out.X = d.X.Take(order)
+	out.X, out.Identity = x, ""
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
 	out.Adj.SortRows()
 	out.Relations = d.cutRelations(order, index)

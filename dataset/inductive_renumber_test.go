@@ -40,6 +40,39 @@ func TestOriginalFirst(t *testing.T) {
 		if again := got.OriginalFirst(); again != got {
 			t.Error("data in this order are put in order again")
 		}
+		fingerprint := d.Fingerprint()
+		memory := d.X.Dense
+		moved := d.MoveOriginalFirst()
+		if moved.Fingerprint() != fingerprint {
+			t.Error("moved data have another fingerprint")
+		}
+		if moved.X.Dense != memory {
+			t.Error("dense features are copied")
+		}
+		if moved.Identity = ""; moved.Fingerprint() != got.Fingerprint() {
+			t.Error("moving the features gives other data than copying them")
+		}
+	}
+}
+
+// Rows of T's nodes are left out; batches of the others, on T, are as before.
+func TestHeldOut(t *testing.T) {
+	d := inductiveSet()
+	d.Train, d.Unlabelled, d.Validation, d.Test = []int32{2, 5}, []int32{7}, []int32{3}, []int32{0, 1, 4}
+	d = d.OriginalFirst()
+	o, held := d.Original(), d.HeldOut()
+	for _, nodes := range [][]int32{d.Validation, d.Test} {
+		if diff := cmp.Diff(d.Attach(o, nodes, true), held.Attach(o, nodes, true)); diff != "" {
+			t.Errorf("a batch of %v (-before +after):\n%s", nodes, diff)
+		}
+	}
+	for i := range o.Nodes {
+		if held.Adj.RowLen(i) != 0 {
+			t.Errorf("node %d of T has %d edges", i, held.Adj.RowLen(i))
+		}
+	}
+	if d.Adj.RowLen(0) == 0 {
+		t.Error("the data lose the edges of T's nodes, or these have none")
 	}
 }
 

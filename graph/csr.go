@@ -223,6 +223,20 @@ func (m *CSR) Take(rows []int32) *CSR {
 	return out
 }
 
+// Tail returns the same matrix with the first n rows empty. It does not hold their entries.
+func (m *CSR) Tail(n int) *CSR {
+	out := &CSR{Rows: m.Rows, Cols: m.Cols, RowPtr: make([]int, len(m.RowPtr))}
+	from := m.RowPtr[n]
+	for i := n; i < len(m.RowPtr); i++ {
+		out.RowPtr[i] = m.RowPtr[i] - from
+	}
+	out.ColIdx = slices.Clone(m.ColIdx[from:])
+	if m.Val != nil {
+		out.Val = append([]float32{}, m.Val[from:]...) // nil would mean ones
+	}
+	return out
+}
+
 // Submatrix returns the rows in that order with columns renumbered by index: column c becomes index[c], and an
 // entry whose index is negative is left out; the order of a row is kept. cols is the number of columns of the
 // result. An index with another length than m.Cols, or with a value of cols or more, panics.

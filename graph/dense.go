@@ -61,6 +61,24 @@ func (m *Dense) Take(rows []int32) *Dense {
 	return out
 }
 
+// Permute brings the rows into an order, a permutation of all of them, in place: row k becomes what row order[k] was.
+func (m *Dense) Permute(order []int32) {
+	done, first := make([]bool, m.Rows), make([]float32, m.Cols)
+	for start := range order {
+		if done[start] {
+			continue
+		}
+		copy(first, m.Row(start)) // a cycle: each row takes its next one, and the last takes the first
+		at := start
+		for next := int(order[at]); next != start; next = int(order[at]) {
+			copy(m.Row(at), m.Row(next))
+			done[at], at = true, next
+		}
+		copy(m.Row(at), first)
+		done[at] = true
+	}
+}
+
 // Identity returns the n×n matrix with ones on the diagonal.
 func Identity(n int) *Dense {
 	out := NewDense(n, n)

@@ -56,29 +56,51 @@ func (t *task) answered() (nodes []int32, roles []string) {
 	return nodes, roles
 }
 
-// answer answers nodes as arrivals, each on its own, as consumers of the artifact will.
-func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
-	if len(r.placed) == 0 {
-		return nil, nil
-	}
+// arrivals are nodes that arrive on their own, attached to T, with what they bring.
+type arrivals struct {
+	set     *eval.Set
+	answers []Answer // without probabilities
+}
+
+// readArrivals reads the nodes that a run answers.
+func (t *task) readArrivals(ctx context.Context) (*arrivals, error) {
 	nodes, roles := t.answered()
 	edges, degrees, err := t.holder.Neighbours(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
-	set := r.placed[0].On(eval.Attach(t.data, t.original, [][]int32{nodes}, false))
-	probabilities := eval.Run(r.predictor(0), set).Probabilities[0]
-	out := make([]Answer, len(nodes))
+	out := &arrivals{eval.Attach(t.data, t.original, [][]int32{nodes}, false), make([]Answer, len(nodes))}
 	for k, i := range nodes {
-		out[k] = Answer{Role: roles[k], ID: t.data.IDs[i], Edges: edges[k], Degree: degrees[k],
-			Weights: t.weights(i), X: t.data.X.Take(nodes[k : k+1]), Probabilities: probabilities.Row(k)}
+		a := Answer{Role: roles[k], ID: t.data.IDs[i], Edges: edges[k], Degree: degrees[k], Weights: t.weights(i),
+			X: t.data.X.Take(nodes[k : k+1])}
 		if t.related() {
 			e := t.data.Edges(i)
-			out[k].Edges, out[k].Incoming, out[k].Types = e.To, e.From, e.Types
+			a.Edges, a.Incoming, a.Types = e.To, e.From, e.Types
 		}
 		if t.named != nil {
-			out[k].Named = t.named(out[k].ID)
+			a.Named = t.named(a.ID)
 		}
+		out.answers[k] = a
+	}
+	return out, nil
+}
+
+// answer answers nodes as arrivals, each on its own, as consumers of the artifact will.
+func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
+	if len(r.placed) == 0 {
+		return nil, nil
+	}
+	a := t.arrivals
+	if a == nil {
+		var err error
+		if a, err = t.readArrivals(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := slices.Clone(a.answers)
+	probabilities := eval.Run(r.predictor(0), r.placed[0].On(a.set)).Probabilities[0]
+	for k := range out {
+		out[k].Probabilities = probabilities.Row(k)
 	}
 	return out, nil
 }

@@ -40,7 +40,8 @@ func (t *task) points() *graph.Dense {
 	case t.twoHops != nil:
 		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(t.basis()))
 	}
-	return graph.Mul(t.hat, graph.Mul(t.hat, t.inputs.Project(t.basis())))
+	hat := t.hat()
+	return graph.Mul(hat, graph.Mul(hat, t.inputs.Project(t.basis())))
 }
 
 // join adds T's unlabelled nodes to the clusters of the classes that a model predicts.

@@ -52,7 +52,7 @@ var twoHops = []float32{0, 0, 1}
 func (t *task) design(weights []float32) fit.Design {
 	switch {
 	case t.twoHops == nil || !slices.Equal(weights, twoHops):
-		return fit.NewPropagated(t.hat, weights, t.x, t.labelled)
+		return fit.NewPropagated(t.hat(), weights, t.x, t.labelled)
 	case len(t.labelled) == t.twoHops.Rows:
 		return fit.Explicit{X: t.twoHops}
 	}

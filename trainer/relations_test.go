@@ -360,11 +360,15 @@ func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, no
 	of, err := newTask(d, o)
 	expect.OK(t, err)
 	tables, n := of.tablesOfT(m), 0.0
-	all, made := of.pre.Raw(of.data.X), map[*float32]*graph.Dense{}
+	edges := *d
+	edges.X, edges.Columns = of.data.X, nil // in any order
+	whole, from := *of.data, edges.OriginalFirst()
+	whole.Adj, whole.Relations = from.Adj, from.Relations // with those of T's nodes
+	all, made := of.pre.Raw(whole.X), map[*float32]*graph.Dense{}
 	for _, node := range nodes {
-		batch := of.data.Attach(of.original, []int32{node}, false)
+		batch := whole.Attach(of.original, []int32{node}, false)
 		byTables := graph.ArgMax(m.Frozen(tables, of.pre).Logits(batch).Row(0))
-		with := of.data.Joined([]int32{node}).Original()
+		with := whole.Joined([]int32{node}).Original()
 		joint := m.Frozen(m.Tables(with.Relations, projected{all, with.Nodes, made}), of.pre)
 		at := []int32{with.Index[node]}
 		truly := graph.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Relations.Take(at),

@@ -38,7 +38,7 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 	k.options.WeightDecays = nil // all
 	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
 	expect.OK(t, err)
-	problem := fit.Problem{Design: fit.NewPropagated(k.hat, []float32{0, 0, 1}, k.x, k.labelled),
+	problem := fit.Problem{Design: fit.NewPropagated(k.hat(), []float32{0, 0, 1}, k.x, k.labelled),
 		Labels: graph.Pick(k.original.Labels, k.labelled), Classes: k.classes()}
 	var start *architecture.Layer
 	var accuracies []float64
@@ -123,7 +123,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	support := k.support.On(rows, nil)
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
 	expect.OK(t, err)
-	logits := graph.Mul(k.hat, graph.Mul(k.hat, k.inputs.Project(whole.Model.Layers[0].Self)))
+	logits := graph.Mul(k.hat(), graph.Mul(k.hat(), k.inputs.Project(whole.Model.Layers[0].Self)))
 	for i := range logits.Rows {
 		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
 	}

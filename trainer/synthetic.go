@@ -151,8 +151,8 @@ func (c *clusterMethod) teacher(name string) *teacher {
 	if c.rows != nil && slices.Equal(mix, twoHops) {
 		out.around.Rows, out.rows.Design = fit.Explicit{X: c.rows}, fit.Explicit{X: c.rows.Take(some)}
 	} else {
-		out.around.Rows = fit.NewPropagated(c.hat, mix, c.x, nodes)
-		out.rows.Design = fit.NewPropagated(c.hat, mix, c.x, graph.Pick(nodes, some))
+		out.around.Rows = fit.NewPropagated(c.hat(), mix, c.x, nodes)
+		out.rows.Design = fit.NewPropagated(c.hat(), mix, c.x, graph.Pick(nodes, some))
 	}
 	out.spread = fit.Spreads([]fit.Input{out.around}, graph.Pick(c.labelled.Of, nodes), slices.Max(spreadRanks))[0]
 	return out
@@ -188,7 +188,7 @@ func (c *clusterMethod) meansFor(name string) *graph.Dense {
 
 // propagatedMeans returns the means over clusters of the features that a linear model propagates, N'×d.
 func (t *task) propagatedMeans(name string, labelled *condense.Clusters) *graph.Dense {
-	return fit.Propagated(t.hat, t.shape(name).Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
+	return fit.Propagated(t.hat(), t.shape(name).Mix(), t.x, nil).Adjoint(labelled.Averages()).Transposed()
 }
 
 // onMeans poses the fit of W_S of a linear model: on the cluster means of its propagated features, weighted by the

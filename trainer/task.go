@@ -2,11 +2,13 @@ package trainer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
+	"weak"
 
 	"rivulet/artifact"
 	"rivulet/dataset"
@@ -32,10 +34,10 @@ type task struct {
 	method   Method
 	data     *dataset.Dataset
 	original *dataset.Original
-	units    []float64      // of messages, one an output ([condense.Support.Units]); nil: the task is classes
-	links    *links.Problem // of a task of links; nil: the task is another one
-	bins     *graph.Bins    // of T's edges by weight or relation; nil: all weigh 1 and have none
-	hat      *graph.CSR     // Â of T
+	units    []float64               // of messages, one an output ([condense.Support.Units]); nil: the task is classes
+	links    *links.Problem          // of a task of links; nil: the task is another one
+	bins     *graph.Bins             // of T's edges by weight or relation; nil: all weigh 1 and have none
+	operator weak.Pointer[graph.CSR] // Â of T while somebody reads it: [task.hat]
 	pre      *preprocess.Parameters
 	x        *features.FactoredFeatures // pre(X) of T
 	inputs   preprocess.Inputs          // the same, seen through weights
@@ -55,6 +57,7 @@ type task struct {
 	sampledRows int
 	// sampledFrom is the number of nodes above which models with hidden layers are compared on a sample of T.
 	sampledFrom int
+	arrivals    *arrivals // nodes to answer; nil: they are read when they are answered
 	// support are the validation nodes in graph batches, test the test nodes by mode of batch, all attached to T.
 	// judges are the support nodes by which fits are chosen: all, or some at even distances if there are many. test is
 	// made when it is first asked for.
@@ -84,12 +87,17 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	named := features.Named(d.IDs, d.Columns)
 	start := time.Now()
 	o.Schema.Zero = !features.Centres(o.Preprocess)
+	own := d.Columns != nil
 	d, s, err := features.Encode(d, o.Keep, o.Schema)
 	if err != nil {
 		return nil, err
 	}
 	o.Keep = s // X is of its positions
-	d = d.OriginalFirst()
+	if own {   // of features that were made here
+		d = d.MoveOriginalFirst()
+	} else {
+		d = d.OriginalFirst()
+	}
 	var problem *links.Problem
 	if d.Task == target.Links {
 		if problem, d, err = links.Prepare(d, o.rng(purposeHeldOut)); err != nil {
@@ -127,6 +135,12 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 	if err := t.divideNodes(); err != nil {
 		return nil, err
 	}
+	if !o.noValidation { // else validation nodes are nodes of T, and arrive again
+		if t.arrivals, err = t.readArrivals(context.Background()); err != nil {
+			return nil, err
+		}
+		t.data = t.data.HeldOut()
+	}
 	t.meeting = tables.MeetingWeights(t.original.Adj)
 	if err := t.prepare(); err != nil {
 		return nil, err
@@ -138,9 +152,8 @@ func newTask(d *dataset.Dataset, o Options) (*task, error) {
 
 // prepare fits the preprocessing of T.
 func (t *task) prepare() (err error) {
-	t.hat = graph.Normalised(t.original.Adj)
 	if t.pre, t.twoHops, err = features.FitTwoHops(t.options.Preprocess, t.original.X, t.data.BagOfWords, t.schema,
-		t.hat); err != nil {
+		t.hat()); err != nil {
 		return fmt.Errorf("fitting the preprocessing: %w", err)
 	}
 	if len(t.options.Weights) > 0 {
@@ -149,6 +162,17 @@ func (t *task) prepare() (err error) {
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
 	return nil
+}
+
+// hat returns Â of T. It takes twice the memory of T's edges, and is made again where nobody holds it any more: an sgc
+// on dense features, whose Â²X is at hand, does not read it after the preprocessing is fitted.
+func (t *task) hat() *graph.CSR {
+	if known := t.operator.Value(); known != nil {
+		return known
+	}
+	hat := graph.Normalised(t.original.Adj)
+	t.operator = weak.Make(hat)
+	return hat
 }
 
 // weightBins is the number of bins of weights, with tables for each: with four of equal shares of weight, frozen

@@ -98,6 +98,7 @@ func (f *studyFlags) open() (*dataset.Dataset, error) {
 	if d, f.o.Run.Keep, err = features.Encode(d, f.o.Run.Keep, f.o.Run.Schema); err != nil {
 		return nil, err
 	}
+	d = d.MoveOriginalFirst()
 	f.o.Learned, err = f.learn.settings(d, f.o.Methods)
 	f.o.Traced = func(run trainer.Options, l *methods.Course) {
 		f.curves = append(f.curves, newCurves(run, l, len(d.Classes)))

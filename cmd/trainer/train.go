@@ -142,6 +142,7 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		return nil, err
 	}
 	sayLeaks(data, d)
+	d = d.MoveOriginalFirst()
 	collectForSize()
 	o.Map = o.Map && (d.Task == target.Classes || cmd.Flags().Changed("map")) // other tasks refuse one that is asked for
 	s, err := learn.settings(d, []string{o.Method})

@@ -29,7 +29,7 @@ func Cluster(points *graph.Dense, labels []int32, share []int, rng *rand.Rand) *
 			continue
 		}
 		first := int32(len(c.Labels))
-		for k, of := range kmeans(points.Take(nodes), share[class], rng) {
+		for k, of := range kmeans(selection{points, nodes}, share[class], rng) {
 			c.Of[nodes[k]] = first + of
 		}
 		c.Labels = append(c.Labels, slices.Repeat([]int32{int32(class)}, share[class])...)
@@ -70,7 +70,7 @@ func (c *Clusters) Join(points *graph.Dense, predicted []int32) *Clusters {
 		}
 		own := &graph.Dense{Rows: last - first, Cols: centres.Cols,
 			Data: centres.Data[first*centres.Cols : last*centres.Cols]}
-		of, at := make([]int32, len(nodes)), points.Take(nodes)
+		of, at := make([]int32, len(nodes)), selection{points, nodes}
 		nearest(at, squaredNorms(at), own, of, make([]float32, len(nodes)))
 		for k, i := range nodes {
 			out.Of[i] = int32(first) + of[k]

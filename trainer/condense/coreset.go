@@ -47,7 +47,7 @@ func byClass(labels []int32, classes int) [][]int32 {
 // meanRow returns the mean of the rows of points, a vector of length p.
 func meanRow(points *graph.Dense) []float32 {
 	centre := graph.NewDense(1, points.Cols)
-	means(centre, points, nil, make([]int32, points.Rows))
+	means(centre, every(points), nil, make([]int32, points.Rows))
 	return centre.Data
 }
 
@@ -90,7 +90,7 @@ func Herding(in Input, _ *rand.Rand) *Condensation {
 
 // herd returns k rows in the order of choice.
 func herd(points *graph.Dense, k int) []int {
-	norms, taken := squaredNorms(points), make([]bool, points.Rows)
+	norms, taken := squaredNorms(every(points)), make([]bool, points.Rows)
 	mean, target := meanRow(points), make([]float32, points.Cols)
 	var chosen []int
 	for range k {
@@ -115,7 +115,7 @@ func cover(points *graph.Dense, k int) []int {
 	if k == 0 {
 		return nil
 	}
-	norms, taken := squaredNorms(points), make([]bool, points.Rows)
+	norms, taken := squaredNorms(every(points)), make([]bool, points.Rows)
 	gap := make([]float32, points.Rows) // squared distance to the nearest chosen row
 	var chosen []int
 	for at := nearestTo(meanRow(points), points, norms, taken); ; at = farthest(gap, taken) {

@@ -31,7 +31,7 @@ func TestKMeansLeavesNoClusterEmpty(t *testing.T) {
 		for i := distinct; i < n; i++ {
 			copy(points.Row(i), points.Row(i%distinct))
 		}
-		of := kmeans(points, k, stream(1))
+		of := kmeans(every(points), k, stream(1))
 		if len(of) != n || slices.Min(of) < 0 || int(slices.Max(of)) >= k || slices.Contains(sizes(of, k), 0) {
 			t.Fatalf("%d points in %d clusters: %v", n, k, of)
 		}
@@ -52,7 +52,7 @@ func blocks(k, n int, seed uint64) *graph.Dense {
 
 func TestKMeansSeparatesBlocks(t *testing.T) {
 	const k = 12
-	of := kmeans(blocks(k, 20, 1), k, stream(2))
+	of := kmeans(every(blocks(k, 20, 1)), k, stream(2))
 	for i, c := range of {
 		if c != of[i%k] {
 			t.Fatalf("points %d and %d of one block are in clusters %d and %d", i%k, i, of[i%k], c)
@@ -65,11 +65,11 @@ func TestKMeansSeparatesBlocks(t *testing.T) {
 
 func TestKMeansIsSeeded(t *testing.T) {
 	points := convert.Dense(convert.Normal(stream(3), 200, 4, 1))
-	a := kmeans(points, 9, stream(4))
-	if !slices.Equal(a, kmeans(points, 9, stream(4))) {
+	a := kmeans(every(points), 9, stream(4))
+	if !slices.Equal(a, kmeans(every(points), 9, stream(4))) {
 		t.Error("the same seed gives other clusters")
 	}
-	if slices.Equal(a, kmeans(points, 9, stream(5))) {
+	if slices.Equal(a, kmeans(every(points), 9, stream(5))) {
 		t.Error("another seed gives the same clusters: is it used?")
 	}
 }
@@ -78,11 +78,11 @@ func TestKMeansIsSeeded(t *testing.T) {
 func TestKMeansRests(t *testing.T) {
 	points := convert.Dense(convert.Normal(stream(6), 150, 3, 1))
 	const k = 7
-	of := kmeans(points, k, stream(7))
+	of := kmeans(every(points), k, stream(7))
 	centres := graph.NewDense(k, 3)
-	means(centres, points, nil, of)
+	means(centres, every(points), nil, of)
 	again, gap := slices.Clone(of), make([]float32, len(of))
-	if moved := nearest(points, squaredNorms(points), centres, again, gap); moved != 0 {
+	if moved := nearest(every(points), squaredNorms(every(points)), centres, again, gap); moved != 0 {
 		t.Errorf("%d points are nearer to the mean of another cluster", moved)
 	}
 	loss := 0.0
@@ -91,7 +91,7 @@ func TestKMeansRests(t *testing.T) {
 	}
 	rng, mean := stream(7), 0.0
 	for range kmeansStarts {
-		_, single := lloyd(points, squaredNorms(points), nil, k, rng)
+		_, single := lloyd(every(points), squaredNorms(every(points)), nil, k, rng)
 		if single < loss*(1-1e-5) {
 			t.Errorf("one start reaches %v, what was kept %v", single, loss)
 		}
@@ -105,7 +105,7 @@ func TestKMeansRests(t *testing.T) {
 func BenchmarkKMeans(b *testing.B) {
 	points := blocks(40, 100, 8)
 	for b.Loop() {
-		kmeans(points, 40, stream(9))
+		kmeans(every(points), 40, stream(9))
 	}
 	b.ReportMetric(float64(points.Rows)*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
 }

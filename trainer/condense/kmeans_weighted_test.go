@@ -53,7 +53,7 @@ func TestWeightedMeans(t *testing.T) {
 			of[i] = int32(i % k)
 		}
 		got := graph.NewDense(k, 3)
-		means(got, convert.Dense(rows), weights, of)
+		means(got, every(convert.Dense(rows)), weights, of)
 		if g := convert.Gap(convert.Matrix(got), naiveMeans(rows, widened(weights), of, k)); g > 1e-5 {
 			t.Fatalf("weighted means are off by %g", g)
 		}
@@ -64,15 +64,15 @@ func TestWeightedMeans(t *testing.T) {
 func TestWeightedKMeansRests(t *testing.T) {
 	const n, k = 150, 6
 	points, weights := convert.Dense(convert.Normal(stream(11), n, 3, 1)), weightsOf(n, 12)
-	of := weightedKMeans(points, weights, k, stream(13))
+	of := weightedKMeans(every(points), weights, k, stream(13))
 	centres := graph.NewDense(k, 3)
-	means(centres, points, weights, of)
+	means(centres, every(points), weights, of)
 	again, gap := slices.Clone(of), make([]float32, n)
-	if moved := nearest(points, squaredNorms(points), centres, again, gap); moved != 0 {
+	if moved := nearest(every(points), squaredNorms(every(points)), centres, again, gap); moved != 0 {
 		t.Errorf("%d points are nearer to the weighted mean of another cluster", moved)
 	}
 	loss := func(of []int32) float64 {
-		means(centres, points, weights, of)
+		means(centres, every(points), weights, of)
 		total := 0.0
 		for i, c := range of {
 			for q, v := range points.Row(i) {
@@ -81,7 +81,7 @@ func TestWeightedKMeansRests(t *testing.T) {
 		}
 		return total
 	}
-	if weighted, plain := loss(of), loss(kmeans(points, k, stream(13))); weighted >= plain {
+	if weighted, plain := loss(of), loss(kmeans(every(points), k, stream(13))); weighted >= plain {
 		t.Errorf("weighted sum of squares %v, by clusters that ignore the weights %v", weighted, plain)
 	}
 }
@@ -95,9 +95,9 @@ func TestWeightsAreRepetitions(t *testing.T) {
 		weights[i] = float32(1 + i%3)
 		repeated = append(repeated, slices.Repeat([]int32{int32(i)}, 1+i%3)...)
 	}
-	_, weighted := lloyd(points, squaredNorms(points), weights, k, stream(15))
+	_, weighted := lloyd(every(points), squaredNorms(every(points)), weights, k, stream(15))
 	many := points.Take(repeated)
-	_, single := lloyd(many, squaredNorms(many), nil, k, stream(15))
+	_, single := lloyd(every(many), squaredNorms(every(many)), nil, k, stream(15))
 	if math.Abs(weighted-single) > 1e-4*single {
 		t.Errorf("sum of squares %v by weights, %v by repetition", weighted, single)
 	}
@@ -109,7 +109,7 @@ func TestWeightedStarts(t *testing.T) {
 	points := &graph.Dense{Rows: 3, Cols: 1, Data: []float32{0, 1, -1}}
 	rng, heavy := stream(16), 0.0
 	for range runs {
-		centres := plusPlus(points, squaredNorms(points), []float32{1e9, 1, 3}, 2, rng)
+		centres := plusPlus(every(points), squaredNorms(every(points)), []float32{1e9, 1, 3}, 2, rng)
 		if centres.Data[0] != 0 {
 			t.Fatalf("starts at %v, where next to no weight is", centres.Data[0])
 		}

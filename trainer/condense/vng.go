@@ -139,9 +139,9 @@ func virtualNodes(in Input, weights []float32, rng *rand.Rand) *Clusters {
 	for _, k := range in.Share {
 		n += k
 	}
-	of := weightedKMeans(in.Points, weights, n, rng)
+	of := weightedKMeans(every(in.Points), weights, n, rng)
 	centres := graph.NewDense(n, in.Points.Cols)
-	means(centres, in.Points, weights, of)
+	means(centres, every(in.Points), weights, of)
 	labels := majorities(of, centres, in.Labels, len(in.Share))
 
 	order := graph.Indices(n) // of clusters, by class
@@ -165,7 +165,7 @@ func majorities(of []int32, centres *graph.Dense, labels []int32, classes int) [
 		out[k] = int32(graph.ArgMax(votes.Row(k)))
 		silent[k] = votes.Row(k)[out[k]] == 0
 	}
-	norms := squaredNorms(centres)
+	norms := squaredNorms(every(centres))
 	for k := range out {
 		if silent[k] {
 			out[k] = out[nearestTo(centres.Row(k), centres, norms, silent)]

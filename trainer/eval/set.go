@@ -35,7 +35,8 @@ type Set struct {
 
 // Attach joins batches of nodes (dataset indices) to T.
 func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
-	s := &Set{Task: d.Task, name: func(batch, i int) string { return d.IDs[batches[batch][i]] }}
+	ids := d.IDs // a set does not hold the edges of T's nodes
+	s := &Set{Task: d.Task, name: func(batch, i int) string { return ids[batches[batch][i]] }}
 	for _, nodes := range batches {
 		s.Labels = append(s.Labels, graph.Pick(d.Labels, nodes))
 		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
