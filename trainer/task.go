@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"time"
 	"weak"
@@ -161,6 +162,7 @@ func (t *task) prepare() (err error) {
 	}
 	t.x = features.Factor(t.original.X, t.pre)
 	t.inputs = t.pre.Raw(t.original.X)
+	runtime.GC() // Â and the blocks of its hops are as large as the graph: they go before a fit needs as much
 	return nil
 }
 
