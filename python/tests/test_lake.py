@@ -130,7 +130,7 @@ def test_graph_sample_and_hops_are_those_of_numpy(name: str, tmp_path: pathlib.P
         )
         for at_a_time in (1, 100):
             engine.columns_of_sums = lambda nodes, at_a_time=at_a_time: at_a_time  # type: ignore[method-assign]
-            hop = run.Run(engine, run.Options("", columns)).hop("made", 1, 3, None)
+            hop = run.Run(engine, run.Options("", columns)).hop("made", 1, 3, "")
             got = {at[row[0]]: row[3:] for row in engine.rows(f"SELECT * FROM {hop}")}
             assert sorted(got) == np.flatnonzero(t).tolist()
             for k, sums in got.items():

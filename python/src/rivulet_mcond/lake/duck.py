@@ -82,7 +82,7 @@ class DuckDB(Engine):
 
     def write(self, sql: str, path: pathlib.Path, order: str) -> None:
         """Write the rows of a statement."""
-        options = f"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {ROWS_A_GROUP}"
+        options = f"FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE {ROWS_A_GROUP}"
         if order:
             to, sql = path / "part-0.parquet", f"{sql} ORDER BY {order}"
         else:

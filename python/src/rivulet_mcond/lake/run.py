@@ -59,8 +59,7 @@ class Run:
             ["--facts", str(facts), "--sample", str(drawn), *options.prepare, *propagate],
             ["sample", "facts"],
         )["points"]
-        wanted = [None, None, None] if whole else [None, self.around(), "chosen"]
-        self.layers("points", points["sent"], last=2, wanted=wanted)
+        self.points(points["sent"], whole)
         self.join("points", "chosen", POINTS)
         said = self.step(
             "weights", ["--sample", str(drawn), *files("--points", engine.parts("points"))], ["sample", "points"]
@@ -100,13 +99,21 @@ class Run:
 
         return self.engine.made("facts", json.dumps(facts), make) / "facts.json"
 
-    def around(self) -> str:
-        """Make the table of the sample's nodes and their neighbours."""
-        self.engine.table(
-            "around",
-            "SELECT node FROM chosen UNION SELECT src FROM edges WHERE dst IN (SELECT node FROM chosen)",
-        )
-        return "around"
+    def points(self, sent: Sequence[int], whole: bool) -> None:
+        """Take the features of all nodes that the sample reads in two hops to the nodes of the sample."""
+        if whole:
+            self.layers("points", sent, last=2)
+            return
+        source = "original"
+        for name, inner in (("around", "chosen"), ("beyond", "around")):
+            self.engine.table(
+                name,
+                f"SELECT node FROM {inner} UNION SELECT src FROM edges WHERE dst IN (SELECT node FROM {inner})",
+            )
+        if 2 * self.engine.rows("SELECT count(*) FROM beyond")[0][0] < self.nodes:
+            source = "points_entry"
+            self.engine.table(source, "SELECT * FROM original WHERE node IN (SELECT node FROM beyond)")
+        self.layers("points", sent, last=2, source=source, wanted=("", "around", "chosen"))
 
     def artifact(self) -> str:
         """Return the directory of the draft."""
@@ -124,6 +131,8 @@ class Run:
             (path / "said.json").write_text(said)
 
         options = [a for a in arguments if os.sep not in a]  # what the paths are made of is in reads
+        if not before:
+            options.append(self.trainer(["--version"]))
         path = self.engine.made(command, json.dumps(options), make, reads)
         self.draft = command
         said: dict[str, Any] = json.loads((path / "said.json").read_text())
@@ -136,12 +145,13 @@ class Run:
             raise LakeError(f"trainer {arguments[0]} failed")
         return done.stdout
 
-    def layers(self, of: str, sent: Sequence[int], last: int, wanted: Sequence[str | None] = ()) -> None:
+    def layers(
+        self, of: str, sent: Sequence[int], last: int, source: str = "original", wanted: Sequence[str] = ()
+    ) -> None:
         """Take a model through its layers up to the last that is wanted, with a hop between each two."""
         for k in range(last + 1):
-            source = f"{of}_entry" if of == "propagation" else "original"
             if k > 0:
-                source = self.hop(of, k, sent[k - 1], wanted[k] if wanted else None)
+                source = self.hop(of, k, sent[k - 1], wanted[k] if wanted else "")
             schema = {"node": "BIGINT", "logits": "BINARY"}
             if k < len(sent):
                 messages = {f"m{c}": "FLOAT" for c in range(sent[k])}
@@ -149,30 +159,28 @@ class Run:
             arguments = ["layer", "--artifact", self.artifact(), "--of", of, "--layer", str(k)]
             self.engine.mapped(f"{of}_layer{k}", source, arguments, schema, self.draft)
 
-    def hop(self, of: str, k: int, width: int, rows: str | None) -> str:
+    def hop(self, of: str, k: int, width: int, rows: str) -> str:
         """Make the table that layer k reads: each node's state, and the sums of its neighbours' messages.
 
         Where sums and messages of all columns do not fit into the engine's memory, a few columns are summed at a
-        time: sums that spill are written once for each part of the messages.
+        time, and join those before: sums that spill are written once for each part of the messages.
         """
         name, layer = f"{of}_hop{k}", f"{of}_layer{k - 1}"
-        where = f"WHERE {{}} IN (SELECT node FROM {rows}) " if rows else ""
+        where = f" WHERE {{}} IN (SELECT node FROM {rows})" if rows else ""
+        before, kept, where_l = layer, "l.node, l.degree, l.state", where.format("l.node")
         at_a_time = self.engine.columns_of_sums(self.nodes)
-        sums = []
         for start in range(0, width, at_a_time):
-            columns = [f"m{c}" for c in range(start, min(width, start + at_a_time))]
-            sql = (
-                f"SELECT e.dst AS node, {', '.join(f'CAST(sum(s.{c}) AS FLOAT) AS {c}' for c in columns)} "
-                f"FROM edges e JOIN {layer} s ON e.src = s.node {where.format('e.dst')}GROUP BY e.dst"
+            end = min(width, start + at_a_time)
+            made = name if end == width else f"{name}_{start}"
+            columns = [f"m{c}" for c in range(start, end)]
+            self.engine.table(
+                made,
+                f"SELECT {kept}, {', '.join(f'h.{c}' for c in columns)} FROM {before} l LEFT JOIN "
+                f"(SELECT e.dst AS node, {', '.join(f'CAST(sum(s.{c}) AS FLOAT) AS {c}' for c in columns)} "
+                f"FROM edges e JOIN {layer} s ON e.src = s.node{where.format('e.dst')} GROUP BY e.dst) h "
+                f"ON l.node = h.node{where_l}",
             )
-            if at_a_time < width:
-                self.engine.table(f"{name}_{start}", sql)
-                sql = f"SELECT * FROM {name}_{start}"
-            sums.append((f"h{start}", columns, sql))
-        joins = " ".join(f"LEFT JOIN ({sql}) {h} ON l.node = {h}.node" for h, _, sql in sums)
-        messages = ", ".join(f"{h}.{c}" for h, columns, _ in sums for c in columns)
-        sql = f"SELECT l.node, l.degree, l.state, {messages} FROM {layer} l {joins} {where.format('l.node')}"
-        self.engine.table(name, sql)
+            before, kept, where_l = made, "l.*", ""
         return name
 
     def propagation(self, models: Mapping[str, int], sent: Sequence[int]) -> list[tuple[str, str, str]]:
@@ -182,7 +190,7 @@ class Run:
         self.engine.table(
             "propagation_entry", f"SELECT o.node, o.id, o.degree, o.label, {logits} FROM original o {joins}"
         )
-        self.layers("propagation", sent, last=len(sent) - 1)
+        self.layers("propagation", sent, last=len(sent) - 1, source="propagation_entry")
         return [(f"propagation_layer{k}", "part", f"propagation_{k}") for k in range(len(sent))]
 
     def join(self, name: str, rows: str, tables: Sequence[tuple[str, str, str]]) -> None:

@@ -102,7 +102,7 @@ class Spark(Engine):
 
 def save(frame: Any, path: pathlib.Path) -> None:
     """Write a frame into an empty directory; Spark writes its mark _SUCCESS last."""
-    frame.write.mode("overwrite").option("compression", "zstd").parquet(str(path))
+    frame.write.mode("overwrite").option("compression", "snappy").parquet(str(path))
 
 
 def program_of(command: list[str], columns: list[str]) -> Any:
