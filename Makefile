@@ -8,7 +8,6 @@ DATA     ?= $(or $(RIVULET_DATA),../shared/data)
 REDIS    ?= redis://127.0.0.1:6379/15
 KAFKA    ?= $(CURDIR)/out/kafka
 REGISTRY ?= $(CURDIR)/out/registry
-SPARK    ?= $(CURDIR)/out/spark
 SEED     ?= 1
 FOR      ?= 10m
 SOAK     ?= 30m
@@ -20,7 +19,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive snapshot workers test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests python examples spark ci nightly
+.PHONY: help build archive snapshot test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests python examples ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,12 +37,6 @@ snapshot: ## a release as .goreleaser.yaml has it, in out/dist, without publishi
 	$(GO) run github.com/goreleaser/goreleaser/v2@$$(cd tools/packaging && $(GO) list -m -f '{{.Version}}' github.com/goreleaser/goreleaser/v2) \
 	  release --snapshot --clean
 	cd tools/packaging && RIVULET_TEST_DIST=$(CURDIR)/out/dist $(GO) test -count=1 -v -run TestSnapshot .
-
-workers: ## what trainer train --engine spark sends to Spark's machines, beside the programs in bin/
-	@for arch in amd64 arm64; do \
-	  echo "bin/worker-linux-$$arch"; \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w' -o bin/worker-linux-$$arch ./cmd/worker || exit 1; \
-	done
 
 test: ## the tests; they need the Go toolchain and nothing else
 	$(GO) test ./...
@@ -100,9 +93,8 @@ cold: ## the programs from empty caches: how long somebody waits who has just cl
 	@set -e; dir=$$(mktemp -d); trap 'chmod -R u+w $$dir; rm -rf $$dir' EXIT; \
 	  time -p env GOCACHE=$$dir/build GOMODCACHE=$$dir/modules $(GO) build -o $$dir/bin/ ./cmd/...
 
-processors: ## kernels and stages on processors that this machine is not: arm64, and amd64 with AVX2, without FMA, without vectors (qemu-user)
+processors: ## kernels on processors that this machine is not: arm64, and amd64 with AVX2, without FMA, without vectors (qemu-user)
 	GOARCH=arm64 $(GO) test -count=1 -exec qemu-aarch64 ./graph/... ./infer
-	RIVULET_TEST_QEMU=qemu-aarch64 RIVULET_DATA=$(abspath $(DATA)) $(GO) test -count=1 -timeout 30m -run StagesOnAnotherProcessor ./cmd/worker
 	for cpu in Haswell Haswell,-fma Nehalem; do \
 	  $(GO) test -count=1 -exec "qemu-x86_64 -cpu $$cpu" ./graph/... || exit 1; \
 	done
@@ -150,13 +142,6 @@ python: ## the Python package against rivulet predict on the graphs of DATA, its
 examples: ## the examples of Python, Go and Java, each run against rivulet devstack; the jar of kafka-clients comes from Maven Central
 	examples/test.sh
 
-spark: ## what talks to a real Spark: one of this machine, run in the directory SPARK
-	tools/spark/spark.sh start $(SPARK)
-	RIVULET_TEST_SPARK=$$(tools/spark/spark.sh url $(SPARK)) RIVULET_TEST_SPARK_DIR=$(SPARK) RIVULET_DATA=$(abspath $(DATA)) \
-	  $(GO) test -count=1 -timeout 90m ./trainer/stage/spark/... && \
-	  RIVULET_TEST_SPARK=$$(tools/spark/spark.sh url $(SPARK)) $(GO) test -count=1 -timeout 30m -run TestBadTables ./cmd/trainer; \
-	  status=$$?; tools/spark/spark.sh stop $(SPARK); exit $$status
-
 ci: ## all that is checked before a merge
 	.ci/run
 
@@ -165,12 +150,12 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) cold demos
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
 	RIVULET_EXPLAIN=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 20m -run Section10OnRealGraphs ./trainer
-	RIVULET_SEEDS=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 60m -run 'OnRealGraphs|StagedEngines' ./trainer
+	RIVULET_SEEDS=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 60m -run OnRealGraphs ./trainer
 	$(MAKE) processors
 	$(MAKE) python examples
 	$(MAKE) browser MINUTES=30
 	$(MAKE) dashboards
-	$(MAKE) registry spark collector snapshot
+	$(MAKE) registry collector snapshot
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

@@ -41,7 +41,6 @@ require github.com/twmb/franz-go/pkg/sr v1.8.0
 
 require (
 	codeberg.org/sbinet/npyio v0.14.0
-	connectrpc.com/connect v1.21.1
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/minio/minio-go/v7 v7.4.1
 	go.opentelemetry.io/otel v1.44.0
@@ -85,7 +84,7 @@ require (
 	github.com/xdg-go/stringprep v1.0.4 // indirect
 	github.com/yuin/gopher-lua v1.1.2 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
-	golang.org/x/sync v0.25.0
+	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/sys v0.50.0
 	golang.org/x/tools v0.52.0 // indirect
 )

@@ -175,7 +175,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Faults, s.KeepWeights = o.Faults, true
+	s.Faults = o.Faults
 	b := &builder{
 		settings: o.Tables,
 		width:    s.Features,

@@ -98,12 +98,6 @@ func TestDirectionsRefused(t *testing.T) {
 	d := openDirected(t, "source,target\na,b\nc,d\n")
 	require(d.SaveCSV(t.TempDir()+"/saved"), "directions")
 	require(d.RequirePlain("growth"), "directions", "growth", "--directed")
-	s, ok, err := OpenStream(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
-		"edges.csv": []byte("source,target\na,b\n")}), directed)
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	require(s.EachEdge(func(table.Edge) error { return nil }), "directions", "--engine memory")
 }
 
 // Renumbering nodes and cutting T and batches out of the data keep directions; means are over the nodes that stay.

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -114,17 +113,6 @@ func (o OpenOptions) described(path string) (OpenOptions, string, error) {
 
 func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
 
-// Described returns the settings of a file data.yaml, given the path of the file or of its directory, together with
-// o.Tables, and the name of the data set; false if there is no such file.
-func Described(path string, o OpenOptions) (t table.Settings, name string, ok bool, err error) {
-	f, err := o.format(path)
-	if err != nil || f.Name != describedTables {
-		return table.Settings{}, "", false, nil //nolint:nilerr // Open says what is wrong
-	}
-	o, name, err = o.described(path)
-	return o.Tables, name, err == nil, err
-}
-
 // OpenTables reads the tables that o.Tables names. The data set has named features, Columns and no X, unless
 // o.Tables.Positional says otherwise.
 func OpenTables(o OpenOptions) (*Dataset, error) {
@@ -136,74 +124,4 @@ func OpenTables(o OpenOptions) (*Dataset, error) {
 		return nil, fmt.Errorf("loading tables: %w", err)
 	}
 	return d, nil
-}
-
-// OpenStream returns a data set that can be read row by row; false if this one cannot be: it is no tables, its
-// features are not numbers or have names, or it has no column split. An empty path means the tables that o.Tables
-// names.
-func OpenStream(path string, o OpenOptions) (*table.Stream, bool, error) {
-	t, ok, err := o.streamed(path)
-	if err != nil || !ok {
-		return nil, false, nil //nolint:nilerr // Open says what is wrong
-	}
-	task, err := target.Parse(t.settings.Task)
-	if err == nil {
-		err = task.Require("reading tables row by row, for a run of stages,")
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, t.name), err)
-	}
-	if t.settings.Features != "" { // features in a table of their own are kept in memory
-		return nil, false, nil
-	}
-	s, err := table.NewStream(t.name, t.nodes, t.edges, t.settings, true)
-	switch {
-	case err == nil && !s.HasSplit(), errors.Is(err, table.ErrNoNumber) && !t.settings.Positional:
-		return nil, false, nil
-	case err == nil:
-		if s.Suspects, err = checkClasses(s.Classes()); err == nil {
-			err = s.Identify()
-		}
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("loading data set %s: %w", cmp.Or(path, t.name), err)
-	}
-	return s, true, nil
-}
-
-// streamedTables are tables that may be read row by row.
-type streamedTables struct {
-	sources
-	settings table.Settings
-}
-
-func (o OpenOptions) streamed(path string) (t streamedTables, ok bool, err error) {
-	name := o.Tables.Name()
-	if path != "" {
-		f, err := o.format(path)
-		switch {
-		case err != nil:
-			return t, false, err
-		case f.Name == describedTables:
-			d, name, err := o.described(path)
-			if err != nil || !d.Tables.Positional {
-				return t, false, err
-			}
-			t.settings = d.Tables
-			t.sources, err = d.named(name)
-			return t, true, err
-		case f.Tables == nil || !o.Tables.IsZero() && !o.Tables.Positional:
-			return t, false, nil
-		default:
-			t.settings = o.Tables
-			t.sources, err = o.conventional(path, *f.Tables)
-			return t, true, err
-		}
-	}
-	t.settings = o.Tables
-	if !o.Tables.Positional {
-		return t, false, nil
-	}
-	t.sources, err = o.named(name)
-	return t, true, err
 }

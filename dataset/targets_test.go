@@ -123,10 +123,4 @@ func TestNumbersOfTablesRefused(t *testing.T) {
 	dir := writeFiles(t, pathFiles())
 	expect.Error(t, expect.ErrorOf(Open(dir, OpenOptions{Tables: table.Settings{Task: "number"}})),
 		"--task number is read from columns of tables", "GraphSAINT takes numbers")
-	dir = writeTree(t, map[string][]byte{"edges.csv": []byte("source,target\na,b\n"),
-		"nodes.csv": []byte("id,x,label,split\na,1,2,train\nb,2,3,val\n")})
-	if _, _, err := OpenStream(dir, OpenOptions{Tables: table.Settings{Task: "number", Positional: true}}); err == nil ||
-		!strings.Contains(err.Error(), "the task is number") {
-		t.Errorf("stages take numbers: %v", err)
-	}
 }

@@ -89,12 +89,6 @@ func TestTypesRefused(t *testing.T) {
 	expect.OK(t, err)
 	require(d.SaveCSV(t.TempDir()+"/saved"), "types")
 	require(d.RequirePlain("growth"), "types", "growth", "--edge-type")
-	s, ok, err := OpenStream(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
-		"edges.csv": []byte(typedEdges)}), OpenOptions{Tables: table.Settings{EdgeType: "kind"}})
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	require(s.EachEdge(func(table.Edge) error { return nil }), "types", "--engine memory")
 	faults := &table.Faults{}
 	if _, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 		"edges.csv": []byte("source,target,kind\na,b,\na,c,buys\n")}),

@@ -65,20 +65,3 @@ func BenchmarkExponentials(b *testing.B) {
 		})
 	}
 }
-
-// portableExp is that of package math, but for two units in the last place.
-func TestPortableExp(t *testing.T) {
-	for _, x := range []float64{0, -1e-300, -1e-9, -0.25, -math.Ln2 / 2, -math.Ln2, -1, -3.3, -20, -87.4, -300, -699} {
-		if got, want := portableExp(x), math.Exp(x); math.Abs(got-want) > 4.5e-16*want {
-			t.Errorf("e^%g is %g, want %g", x, got, want)
-		}
-	}
-	for x := -50.0; x < 0; x += 0.0137 {
-		if got, want := portableExp(x), math.Exp(x); math.Abs(got-want) > 4.5e-16*want {
-			t.Errorf("e^%g is %g, want %g", x, got, want)
-		}
-	}
-	if got := portableExp(-1000); got != 0 {
-		t.Errorf("e^-1000 is %g", got)
-	}
-}

@@ -2,15 +2,6 @@ package graph
 
 // Softmax sets dst = softmax(logits/temperature); dst may be logits.
 func Softmax(dst, logits []float32, temperature float32) {
-	softmax(dst, logits, temperature, false)
-}
-
-// PortableSoftmax is [Softmax] with the same bits on every processor.
-func PortableSoftmax(dst, logits []float32, temperature float32) {
-	softmax(dst, logits, temperature, true)
-}
-
-func softmax(dst, logits []float32, temperature float32, portable bool) {
 	top := logits[0]
 	for _, v := range logits {
 		if v > top {
@@ -21,11 +12,7 @@ func softmax(dst, logits []float32, temperature float32, portable bool) {
 	sum, factor := 0.0, 1/float64(temperature)
 	for at := 0; at < len(logits); at += len(room) {
 		some := logits[at:min(at+len(room), len(logits))]
-		if portable {
-			PortableExponentials(room[:], some, top, factor)
-		} else {
-			Exponentials(room[:], some, top, factor)
-		}
+		Exponentials(room[:], some, top, factor)
 		for k, e := range room[:len(some)] {
 			dst[at+k] = float32(e)
 			sum += e

@@ -43,16 +43,6 @@ func LabelSeeds(labels []int32, classes int) *graph.Dense {
 // ErrorSeeds are F0 of error propagation: one-hot − softmax(logits) on the labelled nodes, 0 where the label is
 // negative.
 func ErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
-	return errorSeeds(labels, logits, graph.Softmax)
-}
-
-// PortableErrorSeeds is [ErrorSeeds] with the same bits on every processor.
-func PortableErrorSeeds(labels []int32, logits *graph.Dense) *graph.Dense {
-	return errorSeeds(labels, logits, graph.PortableSoftmax)
-}
-
-func errorSeeds(labels []int32, logits *graph.Dense,
-	softmax func(dst, logits []float32, temperature float32)) *graph.Dense {
 	if len(labels) != logits.Rows {
 		panic(fmt.Sprintf("infer: %d labels for logits of %s", len(labels), shape(logits)))
 	}
@@ -62,7 +52,7 @@ func errorSeeds(labels []int32, logits *graph.Dense,
 			continue
 		}
 		row := f0.Row(j)
-		softmax(row, logits.Row(j), 1)
+		graph.Softmax(row, logits.Row(j), 1)
 		for k := range row {
 			row[k] = -row[k]
 		}

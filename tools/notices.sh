@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The licences of everything that the three programs carry beside this project's own code, as one text on standard output: the modules
-# that are linked, the Go runtime, the chart library of the live page, and the part of Apache Spark's protocol. The image and
-# `make archive` include it. A module without a licence file is an error.
+# that are linked, the Go runtime and the chart library of the live page. The image and `make archive`
+# include it. A module without a licence file is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,8 +12,6 @@ title "The Go standard library and runtime $(go env GOVERSION)"
 cat "$(go env GOROOT)/LICENSE"
 title "uPlot, in the live page"
 cat internal/page/static/vendor/uplot/LICENSE
-title "Apache Spark: names and numbers of its Connect protocol, under the Apache License 2.0 (LICENSE)"
-echo "Copyright 2014 and onwards The Apache Software Foundation."
 
 modules=$(go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/... | sort -u)
 while read -r path version dir; do

@@ -20,18 +20,14 @@ type capability struct {
 	task string
 	// relations names the option where edges have types or directions, for which it has no form; empty: it has one.
 	relations string
-	// memory says why it needs T in memory; empty: stages have it.
-	memory string
 }
 
 var capabilities = []capability{
 	{option: "weights", set: func(o *Options) bool { return len(o.Weights) > 0 }, task: "importing weights"},
-	{option: "representation", set: func(o *Options) bool { return o.Representation }, relations: "representation",
-		memory: "tables of features are added up over two hops of M"},
+	{option: "representation", set: func(o *Options) bool { return o.Representation }, relations: "representation"},
 	{option: "spread", set: func(o *Options) bool { return o.Spread }, task: "a fit with spread (--spread)",
 		relations: "a fit on S (S→S) with spread"},
-	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: "a choice among models (--models auto)",
-		memory: "each model is condensed on its own"},
+	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: "a choice among models (--models auto)"},
 	{option: "coverage", set: func(o *Options) bool { return o.Coverage > 0 }, task: target.Abstention},
 	{option: "own", set: func(o *Options) bool { return o.Own == OwnAlways },
 		task: "the expert of own features (--own always)"},
@@ -110,28 +106,6 @@ func (t *task) checkWeights() error {
 		if given.Architecture.Operator.Name == "sage" {
 			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, "+
 				"and the data have weights of edges; --drop-weights reads each as 1", name)
-		}
-	}
-	return nil
-}
-
-// CheckStaged returns an error for options that need T in memory. It names the first.
-func CheckStaged(o Options) error {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	const not = "a run of stages (--engine disk, --sums fixed) does not hold"
-	if m, _ := o.method(); !m.tables {
-		return fmt.Errorf("method is %s, %s T in memory, which the method reads as a whole", o.Method, not)
-	}
-	for _, name := range o.Models {
-		if a, err := architecture.Lookup(name); err == nil && a.Relational() && !o.Choose {
-			return fmt.Errorf("models has %s, %s T in memory: a mean for each relation is not a stage", name, not)
-		}
-	}
-	for _, c := range capabilities {
-		if c.memory != "" && c.set(&o) {
-			return fmt.Errorf("%s is set, %s T in memory: %s", c.option, not, c.memory)
 		}
 	}
 	return nil

@@ -70,7 +70,4 @@ func TestCandidates(t *testing.T) {
 	if got := vng.Candidates(); !slices.Equal(got, []string{"sgc"}) {
 		t.Errorf("candidates of vng %q", got)
 	}
-	o := stagedOptions()
-	o.Choose = true
-	expect.Error(t, CheckStaged(o), "models auto is set")
 }

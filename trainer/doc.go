@@ -5,12 +5,14 @@
 //
 // A run reads top to bottom in train.go: fit, condense, calibrate, evaluate, bundle. Only three steps read all of T,
 // and a holder does these (holder.go): it fits the models, condenses T, and deploys a model on T itself. One holder has
-// T in memory. The other has it in tables of stages, on disk or in Spark ([TrainStaged]), and brings T, or a subgraph
-// of it, into memory: there it fits and condenses by the code of the first. Everything else is written once, too. What
-// an option or a method cannot do, and why, is a row of capabilities.go or of the list of methods.
+// T in memory. The other has the rows of tables that need not fit into memory, which SQL and the programs of package
+// lake have made; a sample of T is in memory, in which models are fitted and S is made by the code of the first.
+// Everything else is written once, too. What an option or a method cannot do, and why, is a row of capabilities.go or of
+// the list of methods.
 //
 //	options.go     the options of a run; reports of its progress are package watch
 //	task.go        options and data -> T, preprocessing (package features), support and test nodes, sizes of classes
+//	targets.go     tasks of labels, numbers and links: units and scores
 //	original.go    W_O fitted on T (package fit), hyperparameters chosen on the support nodes (package search); or
 //	               imported weights
 //	layered.go     the same for models with hidden layers
@@ -32,12 +34,7 @@
 //
 // # T in tables
 //
-// Package original has T in tables of an engine, and packages stage/partition and stage/solved the
-// stages by which these are made.
-//
-//	stages.go       the holder of such a T
-//	stages_eval.go  an artifact measured on the test nodes of a data set that lies in tables
-//	targets.go      tasks of labels, numbers and links: units and scores
+//	lake.go        the steps that read a sample, or the nodes that are held out; package lake has those between them
 //
 // # More than one run
 //

@@ -7,8 +7,8 @@ import (
 	"rivulet/trainer/search"
 )
 
-// holder has T of a task, and does the steps that read all of its nodes. [inMemory] has T as a matrix, [tablesHolder]
-// as tables of an engine. A run does the rest itself, for both: see [task.run].
+// holder has T of a task, and does the steps that read all of its nodes. [inMemory] has T as a matrix, [lakeHolder] the
+// rows of tables that SQL has made. A run does the rest itself, for both: see [task.run].
 type holder interface {
 	// fit returns W_O of a model.
 	fit(ctx context.Context, name string, progress Progress) (*search.Result, error)

@@ -41,7 +41,6 @@ type Method struct {
 	// Frozen says that M is made for frozen attachment, from the models' messages or tables.
 	Frozen bool
 
-	tables    bool  // the method makes S and M also where T lies in tables of stages
 	relations bool  // it condenses a T whose edges have types or directions
 	targets   bool  // it condenses, or measures, a T whose nodes have labels or numbers
 	make      maker // of a method of this package, in place of Condense
@@ -58,7 +57,7 @@ var methods = []Method{
 	{Name: MethodGLNN, make: rival((*task).fitGLNN), Comparison: true},
 	{Name: MethodLogreg, make: rival((*task).fitLogreg), Comparison: true},
 	{Name: MethodMLP, make: rival((*task).fitMLP), Comparison: true},
-	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, tables: true, relations: true, targets: true},
+	{Name: MethodSolved, make: clusters(solveRows), Frozen: true, relations: true, targets: true},
 }
 
 // Methods returns the names that [Options.Method] may have with more methods, in order.

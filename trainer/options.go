@@ -79,9 +79,6 @@ type Options struct {
 	// Spread fits W_S with the spread of T's nodes around the synthetic ones, too, and to soft labels, judged on S alone;
 	// an artifact then has what they were fitted to. For methods with clusters (docs/algorithm.md, section 5).
 	Spread bool
-	// Subgraph is the memory of the subgraph of T in which a run of stages fits models and makes S: bytes of its features
-	// and edges; 0: 128 MB. See [TrainStaged].
-	Subgraph int64
 	// noValidation says that the data's validation nodes are training nodes, and decayOf has the weight decays that were
 	// chosen without them ([Options.unvalidated]).
 	noValidation bool
@@ -121,8 +118,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("entries is %d, want at least 1", o.Entries)
 	case o.Batch < 1:
 		return fmt.Errorf("batch is %d, want at least 1", o.Batch)
-	case o.Subgraph < 0:
-		return fmt.Errorf("subgraph is %d bytes, want 0 (128 MB) or more", o.Subgraph)
 	case !(o.Coverage >= 0 && o.Coverage <= 1):
 		return fmt.Errorf("coverage is %g, want 0 (none) or a share of at most 1", o.Coverage)
 	case !slices.Contains([]string{OwnAuto, OwnAlways, OwnNever}, o.Own):

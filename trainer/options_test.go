@@ -16,7 +16,6 @@ func TestOptionsRefuse(t *testing.T) {
 		"ratio is 1,":                            func(o *Options) { o.Ratio = 1 },
 		"ratio is NaN":                           func(o *Options) { o.Ratio = math.NaN() },
 		"both nodes (5) and ratio (0.1) are set": func(o *Options) { o.Nodes, o.Ratio = 5, 0.1 },
-		"subgraph is -1 bytes":                   func(o *Options) { o.Subgraph = -1 },
 		"entries is 0":                           func(o *Options) { o.Entries = 0 },
 		"batch is 0":                             func(o *Options) { o.Batch = 0 },
 		"weight_decays[1] is 0":                  func(o *Options) { o.WeightDecays = []float64{1, 0} },

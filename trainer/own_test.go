@@ -18,8 +18,6 @@ import (
 	"rivulet/trainer/expert"
 	"rivulet/trainer/sample"
 	"rivulet/trainer/search"
-	"rivulet/trainer/stage/local"
-	"rivulet/trainer/stage/solved"
 )
 
 // ownWorld is a small set whose own features say much and whose edges say little.
@@ -111,17 +109,6 @@ func TestSection11Modes(t *testing.T) {
 	o.Own = "perhaps"
 	if err := o.Validate(); err == nil || err.Error() != `own is "perhaps", want auto, always or never` {
 		t.Errorf("error %v", err)
-	}
-}
-
-// A run of stages keeps an expert, too, of the same labelled nodes.
-func TestSection11Staged(t *testing.T) {
-	d, o := ownWorld(t), options(18)
-	o.Own = OwnAuto
-	_, out := trainStaged(t, local.NewMemory(solved.Functions, Silent{}), d, o)
-	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)
-	if !out.Bundle.Manifest.HasOwn() || with.Accuracy.Mean < without.Accuracy.Mean+1 {
-		t.Errorf("with own features %.2f, without %.2f", with.Accuracy.Mean, without.Accuracy.Mean)
 	}
 }
 

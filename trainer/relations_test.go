@@ -20,9 +20,6 @@ import (
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/original"
-	"rivulet/trainer/stage/local"
-	"rivulet/trainer/stage/solved"
 )
 
 // cited is small with edges that lead from the later node to the earlier one.
@@ -246,12 +243,6 @@ func TestDirectionsRefused(t *testing.T) {
 	o.Models, o.Spread = []string{"dirsgc"}, true
 	_, err := NewSeries(d, o, Silent{}) // measured, too
 	requireError(err, "spread", "S→S", "directions")
-	o = options(30)
-	_, err = TrainStaged(t.Context(), local.NewMemory(solved.Functions, Silent{}),
-		original.OfDataset(d, "x", d.X.Cols()), o, created, Silent{})
-	requireError(err, "directions", "--engine memory")
-	o.Models = []string{"dirsage"}
-	requireError(CheckStaged(o), "dirsage", "stages")
 	if m := infertest.Model("dirsgc", 0, 0,
 		architecture.Layer{Self: graph.NewDense(5, 2), Bias: make([]float32, 2)}); m.Features() != 1 {
 		t.Errorf("%d features", m.Features())
@@ -296,7 +287,6 @@ func TestTypesRefused(t *testing.T) {
 	o.Models = []string{"rgcn"}
 	expect.Error(t, expect.ErrorOf(Train(t.Context(), cited(t), o, created, Silent{})),
 		"--edge-type", "edges without types")
-	expect.Error(t, CheckStaged(o), "rgcn", "stages")
 }
 
 // linear is an rsgc of so many relations with weights of 0.

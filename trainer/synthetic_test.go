@@ -99,3 +99,35 @@ func directions(s *artifact.Spread) *graph.Dense {
 	r := s.SoftSpread.Rows
 	return &graph.Dense{Rows: r, Cols: s.Factor.Cols, Data: s.Factor.Data[:r*s.Factor.Cols]}
 }
+
+// generatedSets are small graphs of several blocks: with sparse features, with many unlabelled nodes, and with dense
+// features. Under the race detector they are smaller.
+func generatedSets(t *testing.T) map[string]*dataset.Dataset {
+	t.Helper()
+	out := map[string]*dataset.Dataset{}
+	for _, preset := range []string{"small", "pubmed", "reddit"} {
+		out[preset] = generated(t, preset)
+	}
+	return out
+}
+
+// generated is one of generatedSets.
+func generated(t *testing.T, preset string) *dataset.Dataset {
+	t.Helper()
+	if raceEnabled {
+		return generatedOf(t, preset, 500)
+	}
+	return generatedOf(t, preset, 900)
+}
+
+func generatedOf(t *testing.T, preset string, nodes int) *dataset.Dataset {
+	t.Helper()
+	g, err := generate.Scaled(preset, nodes)
+	expect.OK(t, err)
+	if g.Kind == generate.Dense {
+		g.Classes, g.Communities, g.Features = 6, 30, 100
+	}
+	d, err := generate.Graph(g, 3)
+	expect.OK(t, err)
+	return d
+}

@@ -14,10 +14,8 @@ import (
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/links"
-	"rivulet/trainer/original"
 	"rivulet/trainer/plane"
 	"rivulet/trainer/search"
-	"rivulet/trainer/stage"
 	"rivulet/trainer/watch"
 )
 
@@ -42,8 +40,6 @@ type Outcome struct {
 	// HeldOut are the edges of a task of links that were held out: of validation nodes to choose by, of test nodes to
 	// measure. nil: the task is another one.
 	HeldOut *HeldOut
-	// Unknown is the number of edges to and from ids that no node has, which a run of stages has dropped.
-	Unknown int64
 }
 
 // HeldOut are edges that were held out, by the role of their node.
@@ -79,32 +75,6 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 	progress.Step(preparing, 1, 1)
 	out, err := t.run(ctx, now, progress)
 	return out, failed(name, err)
-}
-
-// TrainStaged is [Train] by stages on an engine, which hold no more of the graph in memory than the engine asks for.
-// The bundle's bits depend on data and options, not on the engine. What differs from Train:
-//
-//   - [CheckStaged] refuses options that need T in memory.
-//   - Models are fitted and S is made in T where it fits into [Options.Subgraph], else in a subgraph by hash of the id,
-//     and an sgc of two hops of dense features is fitted to labelled rows. Hops over all of T are sums of integers.
-//   - Whole is measured frozen, and there are no W_S.
-//   - An M of more than [artifact.PartRows] rows is in Bundle.Parts, which reads the engine's tables: the bundle must
-//     be written before the engine is closed.
-func TrainStaged(ctx context.Context, e stage.Engine, d original.RowData, o Options, now time.Time,
-	progress Progress) (*Outcome, error) {
-	if err := CheckStaged(o); err != nil {
-		return nil, err
-	}
-	s, err := newTablesHolder(ctx, e, d, o)
-	if err != nil {
-		return nil, failed(d.Name, err)
-	}
-	out, err := s.task.run(ctx, now, progress)
-	if err != nil {
-		return nil, failed(d.Name, err)
-	}
-	out.Unknown = s.Graph.Unknown
-	return out, nil
 }
 
 // failed says in an error of a run which data it was for.

@@ -18,9 +18,6 @@ import (
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/original"
-	"rivulet/trainer/stage/local"
-	"rivulet/trainer/stage/solved"
 )
 
 // weighed is small with weights that are heavier inside of a class, with heavy tails.
@@ -186,11 +183,6 @@ func TestWeightsRefused(t *testing.T) {
 	o.Models, o.Weights = []string{"sage"}, map[string]infer.Model{"sage": sage}
 	_, err = Train(context.Background(), d, o, created, Silent{})
 	requireError(err, "weights of sage", "SAGEConv", "--drop-weights")
-
-	o = options(30)
-	_, err = TrainStaged(context.Background(), local.NewMemory(solved.Functions, Silent{}),
-		original.OfDataset(d, "x", d.X.Cols()), o, created, Silent{})
-	requireError(err, "edges have weights", "--engine memory", "--drop-weights")
 
 	requireError(d.SaveCSV(filepath.Join(t.TempDir(), "csv")), "edges have weights")
 }

@@ -11,9 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rivulet/dataset"
 	"rivulet/infer/propagation"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/lab/methods"
@@ -117,23 +119,19 @@ func evalCommand() *cobra.Command {
 			"over the full graph and over the batch's two-hop neighbourhood. cached are T's own tables, 2C+1 numbers a\n" +
 			"node. Rivals without S: logreg and mlp read an arrival's own features, glnn is an mlp taught by the model,\n" +
 			"evidence adds the classes of known neighbours, a byte a node.\n\n" +
-			"With --missing-edges test nodes lose shares of their edges.\n\n" +
-			"With --artifact an artifact that exists is measured in place of methods, by stages on an --engine, which\n" +
-			"need not have the graph in memory: on S as it serves, and beside it on T by T's own tables.",
+			"With --missing-edges test nodes lose shares of their edges.",
 		Args: cobra.NoArgs,
 		Example: "  trainer eval --preset small --nodes 40 --methods solved,vng,random --seeds 0,1,2\n" +
 			"  trainer eval --preset small --methods solved,cached,logreg,mlp,glnn,evidence --calibrations none\n" +
-			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json\n" +
-			"  trainer eval --data shop --artifact out/shop --engine disk --memory 2GiB",
+			"  trainer eval --preset flickr --ratios 0.001,0.005 --calibrations none --json",
 	}
 	f := newStudyFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.StringVar(&csvFile, "csv", "", "file to write the table to as CSV")
 	flags.StringVar(&markdownFile, "markdown", "", "file to write the table to as Markdown")
-	measured := newMeasuring(flags)
 	missing := missingFlag(flags)
-	for _, table := range []string{"csv", "markdown", "artifact"} {
+	for _, table := range []string{"csv", "markdown"} {
 		cmd.MarkFlagsMutuallyExclusive("missing-edges", table)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -144,7 +142,7 @@ func evalCommand() *cobra.Command {
 		if *missing != nil {
 			return f.missingEdges(cmd, *missing, asJSON)
 		}
-		d, results, err := measured.results(cmd.Context(), f)
+		d, results, err := f.results(cmd)
 		if err != nil {
 			return err
 		}
@@ -164,6 +162,27 @@ func evalCommand() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// results makes the measurements.
+func (f *studyFlags) results(cmd *cobra.Command) (*dataset.Dataset, []eval.Result, error) {
+	d, err := f.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.Task != target.Classes {
+		f.leaveOutClasses(cmd.Flags())
+	}
+	results, err := study.Run(cmd.Context(), d, f.o, cli.Stderr())
+	return d, results, err
+}
+
+// leaveOutClasses turns off defaults that are for classes alone. A flag that is given stays.
+func (f *studyFlags) leaveOutClasses(flags *pflag.FlagSet) {
+	if !flags.Changed("calibrations") {
+		f.o.Calibrations = nil
+	}
+	f.o.Run.Spread = f.o.Run.Spread && flags.Changed("spread")
 }
 
 // writeFiles writes results to files by a function for each form; a file without a name is left out.

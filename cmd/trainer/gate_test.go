@@ -12,7 +12,7 @@ import (
 	"rivulet/test/harness"
 )
 
-// arrivingHub writes tables of numbers with a split, which engines read row by row. Test node n1 has a feature, and
+// arrivingHub writes tables of numbers with a split. Test node n1 has a feature, and
 // edges to so many nodes; node n2 of T has an id of the caller's.
 func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	t.Helper()
@@ -45,8 +45,7 @@ func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	return dir
 }
 
-// Nodes that consumers would refuse are reported before training, or before the artifact is written if the data are
-// read row by row; with --strict they are an error.
+// Nodes that consumers would refuse are reported before training; with --strict they are an error.
 func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir, want string
@@ -56,9 +55,9 @@ func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 		"feature": {arrivingHub(t, "n2", 0, "2e15"), "at most 1e+15"},
 		"none":    {arrivingHub(t, "n2", 0, "1"), ""},
 	} {
-		for _, run := range []string{"check", "--engine=memory", "--sums=fixed", "--engine=disk"} {
+		for _, run := range []string{"check", "train"} {
 			out := filepath.Join(t.TempDir(), "out")
-			args := []string{"train", run, "--costs=false", "--own=never", "--propagate=false", "--nodes=4", "--out", out}
+			args := []string{"train", "--costs=false", "--own=never", "--propagate=false", "--nodes=4", "--out", out}
 			if run == "check" {
 				args = []string{"data", "check"}
 			}
@@ -76,8 +75,8 @@ func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 	}
 }
 
-// --drop-unknown gives the same artifact by every engine as tables without those edges. Without it they are an error.
-func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
+// --drop-unknown gives the same artifact as tables without those edges. Without it they are an error.
+func TestUnknownEndsAreDropped(t *testing.T) {
 	dir, clean := arrivingHub(t, "n2", 0, "1"), arrivingHub(t, "n2", 0, "1")
 	file := filepath.Join(dir, "edges.csv")
 	text, err := os.ReadFile(file)
@@ -85,42 +84,28 @@ func TestUnknownEndsAreDroppedByEveryEngine(t *testing.T) {
 		err = os.WriteFile(file, append(text, "n3,nowhere\nelsewhere,n4\nelsewhere,nowhere\n"...), 0o600)
 	}
 	expect.OK(t, err)
-	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
-		metrics := func(dir string, more ...string) (string, error) {
-			args := []string{"train", engine, "--costs=false", "--nodes=4", "--json", "--out", filepath.Join(t.TempDir(), "out"),
-				"--data", dir}
-			out, err := harness.Execute(root(), append(args, more...)...)
-			_, results, _ := strings.Cut(out, `"results"`)
-			return regexp.MustCompile(`"(train_seconds|ms_[a-z_]+)":[^,}]*`).ReplaceAllString(results, ""), err
-		}
-		if _, err := metrics(dir); err == nil || !strings.Contains(err.Error(), "nowhere") &&
-			!strings.Contains(err.Error(), "elsewhere") {
-			t.Errorf("%s: edges to nowhere: %v", engine, err)
-		}
-		got, err1 := metrics(dir, "--drop-unknown")
-		want, err2 := metrics(clean)
-		if err1 != nil || err2 != nil || got != want {
-			t.Errorf("%s: %v, %v\n%s\nwant\n%s", engine, err1, err2, got, want)
-		}
+	metrics := func(dir string, more ...string) (string, error) {
+		args := []string{"train", "--costs=false", "--nodes=4", "--json", "--out", filepath.Join(t.TempDir(), "out"),
+			"--data", dir}
+		out, err := harness.Execute(root(), append(args, more...)...)
+		_, results, _ := strings.Cut(out, `"results"`)
+		return regexp.MustCompile(`"(train_seconds|ms_[a-z_]+)":[^,}]*`).ReplaceAllString(results, ""), err
+	}
+	if _, err := metrics(dir); err == nil || !strings.Contains(err.Error(), "nowhere") &&
+		!strings.Contains(err.Error(), "elsewhere") {
+		t.Errorf("edges to nowhere: %v", err)
+	}
+	got, err1 := metrics(dir, "--drop-unknown")
+	want, err2 := metrics(clean)
+	if err1 != nil || err2 != nil || got != want {
+		t.Errorf("%v, %v\n%s\nwant\n%s", err1, err2, got, want)
 	}
 }
 
-// Tables of which --drop-unknown would drop all edges are refused by every engine: the ids of both have other forms.
+// Tables of which --drop-unknown would drop all edges are refused: the ids of both have other forms.
 func TestAllEndsUnknown(t *testing.T) {
 	dir := arrivingHub(t, "n2", 0, "1")
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "edges.csv"), []byte("source,target\n1,2\n2,3\n"), 0o600))
-	for _, engine := range []string{"--engine=memory", "--sums=fixed", "--engine=disk"} {
-		_, err := harness.Execute(root(), "train", engine, "--drop-unknown", "--data", dir, "--out",
-			filepath.Join(t.TempDir(), "out"))
-		expect.Error(t, err, "are the ids of both tables written in one form?", "%s", engine)
-	}
-}
-
-// A refresh by stages, which copies the table of edges, refuses --drop-unknown before any work.
-func TestRefreshByStagesRefusesDropUnknown(t *testing.T) {
-	dir := arrivingHub(t, "n2", 0, "1")
-	_, err := harness.Execute(root(), "refresh", "--engine=disk", "--drop-unknown", "--data", dir, "--from",
-		filepath.Join(dir, "nodes.csv"),
-		"--out", filepath.Join(dir, "out"))
-	expect.Error(t, err, "--drop-unknown")
+	_, err := harness.Execute(root(), "train", "--drop-unknown", "--data", dir, "--out", filepath.Join(t.TempDir(), "out"))
+	expect.Error(t, err, "are the ids of both tables written in one form?")
 }

@@ -31,7 +31,6 @@ type importFlags struct {
 	asJSON, table bool
 	options       trainer.Options
 	named         *schemaFlags
-	engine        *engineFlags
 	withMap       *mapFlags
 }
 
@@ -104,7 +103,6 @@ func (f *importFlags) register(cmd *cobra.Command) *dataflag.Data {
 	sizeFlags(cmd, o)
 	f.named = registerSchema(flags, o)
 	data := dataFlags(flags)
-	f.engine = newEngineFlags(flags)
 	flags.BoolVar(&f.table, "table", false, tableUsage)
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object and nothing else to standard output")
 	flags.Lookup("force").Usage += "; and take a model that is right on fewer validation nodes than the most " +
@@ -139,10 +137,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 	}
 	f.options.Models = f.models
 	f.options.OfferPropagation = !flags.Changed("propagate")
-	if err := errors.Join(f.options.Validate(), f.withMap.apply(&f.options)); err != nil {
-		return err
-	}
-	return f.engine.check(&f.options, f.out.path)
+	return errors.Join(f.options.Validate(), f.withMap.apply(&f.options))
 }
 
 // read returns the models of the files for data of d features and c classes.
@@ -167,11 +162,7 @@ func (f *importFlags) onData(cmd *cobra.Command, data *dataflag.Data) error {
 	if err := f.named.apply(&o); err != nil {
 		return err
 	}
-	train := f.inMemory
-	if f.engine.staged() {
-		train = f.byStages
-	}
-	models, outcome, err := train(cmd.Context(), data, o)
+	models, outcome, err := f.train(cmd.Context(), data, o)
 	if err != nil {
 		return err
 	}
@@ -194,21 +185,8 @@ func byName(models []importedModel) map[string]infer.Model {
 	return out
 }
 
-// byStages condenses the graph by stages on an engine, which give the number of classes as they read the tables.
-func (f *importFlags) byStages(ctx context.Context, data *dataflag.Data, o trainer.Options) (models []importedModel,
-	outcome *trainer.Outcome, err error) {
-	f.engine.weights = func(features, classes int) (map[string]infer.Model, error) {
-		models, err = f.read(target.Classes, features, classes)
-		return byName(models), err
-	}
-	outcome, err = f.engine.train(ctx, data, o, func(outcome *trainer.Outcome) error {
-		return f.out.write(outcome.Bundle)
-	})
-	return models, outcome, err
-}
-
-// inMemory condenses the graph in memory and writes the artifact.
-func (f *importFlags) inMemory(ctx context.Context, data *dataflag.Data, o trainer.Options) ([]importedModel,
+// train condenses the graph in memory and writes the artifact.
+func (f *importFlags) train(ctx context.Context, data *dataflag.Data, o trainer.Options) ([]importedModel,
 	*trainer.Outcome, error) {
 	d, err := opened(data)
 	if err != nil {

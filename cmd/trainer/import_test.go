@@ -92,15 +92,10 @@ func TestImport(t *testing.T) {
 		t.Errorf("weights %v", w)
 	}
 
-	for _, engine := range []string{"", " --sums fixed"} {
-		out := filepath.Join(dir, "bare"+strings.TrimSpace(engine))
-		runLine(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+strings.ReplaceAll(out, " ", "-")+
-			importData+engine)
-		bare := readArtifact(t, strings.ReplaceAll(out, " ", "-"))
-		if n, with := len(bare.Manifest.Models[0].Propagation),
-			len(readArtifact(t, dir+"/gcn").Manifest.Models[0].Propagation); n != 0 || with == 0 {
-			t.Errorf("%q: %d propagations with --propagate=false, %d without", engine, n, with)
-		}
+	runLine(t, "import --weights "+gcn+" --model gcn --propagate=false --json --out "+dir+"/bare"+importData)
+	if n, with := len(readArtifact(t, dir+"/bare").Manifest.Models[0].Propagation),
+		len(readArtifact(t, dir+"/gcn").Manifest.Models[0].Propagation); n != 0 || with == 0 {
+		t.Errorf("%d propagations with --propagate=false, %d without", n, with)
 	}
 
 	text := runLine(t, "import --weights "+gcn+" --model gcn --weights "+sage+" --model sage --out "+dir+"/both"+importData)
@@ -190,32 +185,5 @@ func TestImportRefuses(t *testing.T) {
 		if out, err := harness.Execute(root(), strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
 		}
-	}
-}
-
-// Weights that were trained elsewhere are condensed by stages, too: on each engine into the same bytes, and on S they
-// answer as those that are condensed in memory.
-func TestImportByStages(t *testing.T) {
-	dir := t.TempDir()
-	runLine(t, "train --costs=false --own never --models gcn --hidden 16 --preprocess none --json --out "+dir+"/trained"+
-		fewDecays+importData)
-	of, err := artifact.Read(dir + "/trained")
-	expect.OK(t, err)
-	line := "import --weights " + weightsOf(t, of.Models[0]) + " --model gcn --json" + importData
-	want := accuracies(t, runLine(t, line+" --out "+dir+"/usual"), "gcn")
-	got := accuracies(t, runLine(t, line+" --sums fixed --out "+dir+"/fixed"), "gcn")
-	runLine(t, line+" --engine disk --memory 256MiB --out "+dir+"/disk")
-	sameParts(t, dir+"/fixed", dir+"/disk")
-	if !bytes.Equal(bits(readArtifact(t, dir+"/fixed").Models[0].Params), bits(of.Models[0].Params)) {
-		t.Error("the weights of gcn are not those of its file")
-	}
-	for _, where := range []string{"O->O node", "O->S node", "O->S graph"} {
-		if got[where] == 0 || got[where] < want[where]-3 {
-			t.Errorf("%s: %.2f%% by stages, %.2f%% in memory", where, got[where], want[where])
-		}
-	}
-	measured := runLine(t, "eval --sums fixed --json --artifact "+dir+"/fixed"+strings.Split(importData, " --nodes")[0])
-	if again := accuracies(t, measured, "gcn"); again["O->S node"] != got["O->S node"] {
-		t.Errorf("measured anew the artifact has %v, as it was made %v", again, got)
 	}
 }

@@ -28,7 +28,7 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\ntask: labels\nlabel: tags\n"} {
 		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")
+	out, model := filepath.Join(dir, "out"), filepath.Join(dir, "model")
 	if text := runLine(t, "data check --data "+dir); !strings.Contains(text, "2 labels") ||
 		!strings.Contains(text, "task labels: blue (") {
 		t.Errorf("data check says %s", text)
@@ -45,12 +45,10 @@ func TestLabelsThroughThePrograms(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"train --engine disk --work " + work + " --out " + out + " --data " + dir:       "a run of stages",
-		"train --models dirsgc --out " + out + " --data " + dir:                         "model dirsgc",
-		"eval --missing-edges=0.5 --data " + dir:                                        "the study of missing edges",
-		"eval --calibrations lp --data " + dir:                                          "calibration lp",
-		"grow --data " + dir:                                                            "the study of growth",
-		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
+		"train --models dirsgc --out " + out + " --data " + dir: "model dirsgc",
+		"eval --missing-edges=0.5 --data " + dir:                "the study of missing edges",
+		"eval --calibrations lp --data " + dir:                  "calibration lp",
+		"grow --data " + dir:                                    "the study of growth",
 	} {
 		text, err := harness.Execute(root(), strings.Fields(line)...)
 		if err == nil || !strings.Contains(err.Error(), "the task is labels") || !strings.Contains(err.Error(), want) {

@@ -46,7 +46,7 @@ func root() *cobra.Command {
 		Long: "trainer condenses the original graph of a data set into a small synthetic graph S and a sparse mapping M,\n" +
 			"writes them as an artifact, and publishes artifacts to the Redis that consumers follow.",
 	}
-	cmd.AddCommand(dataCommand(), trainCommand(), cleanCommand(), importCommand(), evalCommand(), growCommand(),
+	cmd.AddCommand(dataCommand(), trainCommand(), importCommand(), evalCommand(), growCommand(),
 		refreshCommand())
 	cmd.AddGroup(lakeGroup)
 	cmd.AddCommand(lakeCommands()...)

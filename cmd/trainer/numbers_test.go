@@ -7,11 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"rivulet/test/expect"
 	"rivulet/test/harness"
-	"rivulet/trainer"
 )
 
 // Commands that know only classes refuse numbers by name, before they write anything; data check and train take them.
@@ -28,21 +25,6 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		t.Errorf("train says %s", text)
 	}
 	refusedByPrograms(t, "number", dir)
-	// Spark reads other tables from their files, after it is opened: here the engine is none
-	for name, positional := range map[string]bool{"a run of stages": false, "reading tables row by row": true} {
-		cmd := &cobra.Command{}
-		data := dataFlags(cmd.Flags())
-		data.Dir, data.Tables.Positional = dir, positional
-		if positional {
-			data.Tables.Drop = []string{"joined", "country", "device", "about", "favourite"}
-		}
-		f := newEngineFlags(cmd.Flags())
-		f.engine = engineSpark
-		if _, err := f.rows(t.Context(), nil, data, trainer.Defaults()); err == nil ||
-			!strings.Contains(err.Error(), "the task is number, and "+name) {
-			t.Errorf("Spark reads numbers: error %v, want %q", err, name)
-		}
-	}
 }
 
 // The same commands refuse links by name. data check prints the number of candidates, and train what it has measured.
@@ -96,23 +78,16 @@ func shopOf(t *testing.T, task string) string {
 	return dir
 }
 
-// refusedByPrograms checks that commands which do not know a data set's task refuse it and write nothing. Commands that
-// need an artifact take the one that dir has under model.
+// refusedByPrograms checks that commands which do not know a data set's task refuse it and write nothing.
 func refusedByPrograms(t *testing.T, task, dir string) {
 	t.Helper()
-	out, model, work := filepath.Join(dir, "out"), filepath.Join(dir, "model"), filepath.Join(dir, "work")
+	out := filepath.Join(dir, "out")
 	for line, want := range map[string]string{
-		"train --engine disk --work " + work + " --out " + out + " --data " + dir:           "the task is " + task,
-		"train --sums fixed --out " + out + " --data " + dir:                                "the task is " + task,
-		"train --models gcn --out " + out + " --data " + dir:                                "model gcn",
-		"eval --missing-edges=0.5 --data " + dir:                                            "the study of missing edges",
-		"eval --calibrations lp --data " + dir:                                              "calibration lp",
-		"grow --data " + dir:                                                                "the study of growth",
-		"import --weights nowhere --model sgc --out " + out + " --data " + dir:              "importing weights",
-		"import --weights nowhere --model sgc --sums fixed --out " + out + " --data " + dir: "a run of stages",
-		"train --engine spark --work " + work + " --spark sc://h --out " + out + " --positional --task " + task + " " +
-			"--nodes hdfs://h/nodes --edges hdfs://h/edges": "reading tables by URL (--engine spark)",
-		"eval --engine disk --work " + work + " --artifact " + model + " --data " + dir: "eval --artifact",
+		"train --models gcn --out " + out + " --data " + dir:                   "model gcn",
+		"eval --missing-edges=0.5 --data " + dir:                               "the study of missing edges",
+		"eval --calibrations lp --data " + dir:                                 "calibration lp",
+		"grow --data " + dir:                                                   "the study of growth",
+		"import --weights nowhere --model sgc --out " + out + " --data " + dir: "importing weights",
 	} {
 		text, err := harness.Execute(root(), strings.Fields(line)...)
 		if err == nil || !strings.Contains(err.Error(), "the task is "+task) || !strings.Contains(err.Error(), want) {

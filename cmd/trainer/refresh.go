@@ -45,7 +45,6 @@ type refreshFlags struct {
 	run                 trainer.Options
 	named               *schemaFlags
 	withMap             *mapFlags
-	engine              *engineFlags
 	flags               *pflag.FlagSet
 }
 
@@ -122,7 +121,6 @@ func refreshCommand() *cobra.Command {
 	registerKinds(flags, &f.run)
 	f.withMap = registerMap(flags, &f.run)
 	flags.Uint64Var(&f.run.Seed, "seed", 0, "seed of everything random")
-	f.engine = newEngineFlags(flags).fits()
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a refresh and nothing else to standard output")
 	config.Flags[config.Refresh](flags)
 	config.Alias(flags, map[string]string{"redis": "redis.url"})
@@ -136,7 +134,7 @@ func refreshCommand() *cobra.Command {
 		if err := errors.Join(f.check(), f.named.apply(&f.run)); err != nil {
 			return err
 		}
-		given, err := f.given(cmd.Context(), data)
+		given, err := f.given(data)
 		if err != nil {
 			return err
 		}
@@ -150,7 +148,6 @@ func refreshCommand() *cobra.Command {
 			return err
 		}
 		defer end()
-		defer r.Close()
 		r.Features = store
 		if r.Forget, err = f.ids(); err != nil {
 			return err
@@ -165,35 +162,12 @@ func refreshCommand() *cobra.Command {
 	return cmd
 }
 
-// given returns the graph of the data set: of stages, one of tables that need not fit into memory where the data set is
-// one that is read row by row.
-func (f *refreshFlags) given(ctx context.Context, data *dataflag.Data) (*refresh.Graph, error) {
-	if merge.Stored(data.Dir) {
-		return refresh.OpenTables(data.Dir, !f.engine.staged())
-	}
-	if f.engine.staged() {
-		stream, ok, err := data.Stream()
-		if err != nil {
-			return nil, err
-		}
-		if ok && stream.DropsUnknown() {
-			return nil, fmt.Errorf("--drop-unknown (drop_unknown): a refresh by stages copies the table of edges as it is, "+
-				"and an arrival may "+
-				"get the id that an edge names: take the edges out of %s, or refresh with --engine %s", data.Dir, engineMemory)
-		}
-		if ok {
-			t, err := merge.Open(ctx, stream)
-			if err != nil {
-				return nil, err
-			}
-			return refresh.New(data.Dir, t)
-		}
-	}
+// given returns the graph of the data set.
+func (f *refreshFlags) given(data *dataflag.Data) (*refresh.Graph, error) {
 	d, err := opened(data)
 	if err != nil {
 		return nil, err
 	}
-	f.engine.sayWhole(d)
 	return refresh.NewGraph(data.Dir, d)
 }
 
@@ -213,9 +187,6 @@ func (f *refreshFlags) check() error {
 		return fmt.Errorf("--keep-copies is %d, want 1 or more, or -1 for all", f.keepCopies)
 	case f.waiting < 0:
 		return fmt.Errorf("--waiting is %d, want 0 or more", f.waiting)
-	}
-	if err := f.engine.checkFlags(f.out); err != nil {
-		return err
 	}
 	from, _, err := f.sources()
 	if err != nil {
@@ -283,10 +254,6 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	if err != nil {
 		return nil, err
 	}
-	var by refresh.Trainer // nil: in memory, in floats
-	if f.engine.staged() {
-		by = f.engine
-	}
 	check := func(ctx context.Context, outcome *trainer.Outcome) error {
 		warnings, err := answered(ctx, outcome, run.Limits(cfg.Limits))
 		for _, warning := range warnings {
@@ -300,7 +267,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 			return nil, fmt.Errorf("--sign %s: %w", f.sign, err)
 		}
 	}
-	return &refresh.Refresher{Sign: key, Graph: given, Trainer: by, Arrivals: arrivals, Labels: labels,
+	return &refresh.Refresher{Sign: key, Graph: given, Arrivals: arrivals, Labels: labels,
 		Current: f.current,
 		ToRedis: f.publish, Keep: f.keep, Services: run.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
 		Forms: forms, Registry: known, Limits: run.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,

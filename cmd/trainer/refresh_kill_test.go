@@ -25,12 +25,8 @@ import (
 )
 
 // steps lists the steps of a round, in order. A process is killed at each.
-var (
-	steps = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name",
-		"rows are published", "marked as published", "commit"}
-	tablesSteps = []string{"read", "arrivals are in files", "tables are written", "artifact", "graph begins",
-		"graph is synced", "graph has its name", "rows are published", "marked as published", "commit"}
-)
+var steps = []string{"read", "merge", "train", "artifact", "graph begins", "graph is synced", "graph has its name",
+	"rows are published", "marked as published", "commit"}
 
 // killed is a refresh in a process that kills itself.
 type killed struct {
@@ -76,10 +72,6 @@ func (k *killed) disk(operation, path string) error {
 	switch {
 	case operation == "mkdir" && strings.Contains(path, "/grown/.2"):
 		k.reach("artifact")
-	case operation == "create" && strings.HasSuffix(path, "/ids/0"):
-		k.reach("arrivals are in files")
-	case operation == "create" && base == "tables.json":
-		k.reach("tables are written")
 	case operation == "create" && (base == "feats.npz" || base == "refresh.json"):
 		k.reach("graph begins")
 	case operation == "rename" && strings.Contains(path, "/grown/2") && base != "published.json" && base != "refresh.json":
@@ -126,17 +118,6 @@ func TestKilledProcess(t *testing.T) {
 func TestRefreshKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	killedAtEveryStep(newWorld(t, kindsOfGraphs["weights"].change), steps)
-}
-
-// The same of a graph of tables without weights, which a run of stages merges and trains on.
-func TestRefreshOfTablesKilledAtEveryStep(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.ofTables()
-	killedAtEveryStep(w, tablesSteps)
-	if left, err := filepath.Glob(w.dir + "/step*/grown/.2*"); err != nil || len(left) > 0 {
-		t.Errorf("%q are left (%v)", left, err)
-	}
 }
 
 func killedAtEveryStep(w *world, steps []string) {

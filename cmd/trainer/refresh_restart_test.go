@@ -82,26 +82,9 @@ func (w *world) flags() *refreshFlags {
 		dataOut: w.dir + "/grown",
 		every:   time.Hour, maxDrop: 5, keep: 1, keepCopies: 2, waiting: merge.DefaultWaiting, publish: true, flags: flags,
 		run:     trainer.Defaults(),
-		withMap: &mapFlags{flags: flags},
-		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
+		withMap: &mapFlags{flags: flags}}
 	f.run.Costs, f.run.WeightDecays = false, []float64{1e-2, 1e-4}
-	if w.data == "tables" {
-		f.engine = &engineFlags{engine: engineDisk, sums: sumsFixed, memory: "256MiB", subgraph: "128MiB",
-			work: filepath.Join(w.dir, w.prefix+"work"), flags: flags}
-	}
 	return f
-}
-
-// ofTables makes the data set one of tables, and the refreshes runs of stages on disk.
-func (w *world) ofTables() {
-	w.t.Helper()
-	w.data = "tables"
-	if _, err := os.Stat(filepath.Join(w.dir, w.data)); err == nil {
-		return
-	}
-	if err := w.half.SaveCSV(filepath.Join(w.dir, w.data)); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // refresher opens --data, as a start of the command does.
@@ -109,7 +92,7 @@ func (w *world) refresher(f *refreshFlags) *refresh.Refresher {
 	w.t.Helper()
 	data := dataflag.Register(pflag.NewFlagSet("", pflag.ContinueOnError), "", parquet.Format)
 	data.Dir = filepath.Join(w.dir, w.data)
-	graph, err := f.given(w.t.Context(), data)
+	graph, err := f.given(data)
 	if err != nil {
 		w.t.Fatal(err)
 	}

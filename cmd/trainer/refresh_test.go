@@ -342,8 +342,7 @@ func TestRefreshRepeats(t *testing.T) {
 	f := &refreshFlags{from: dir + "/arrivals.jsonl", labels: dir + "/labels.jsonl", out: dir + "/out",
 		dataOut: dir + "/grown", every: time.Hour,
 		maxDrop: 5, keep: 1, keepCopies: 2, flags: cmd.Flags(), run: trainer.Defaults(),
-		withMap: &mapFlags{flags: cmd.Flags()},
-		engine:  &engineFlags{engine: engineMemory, sums: sumsFloat}}
+		withMap: &mapFlags{flags: cmd.Flags()}}
 	f.run.Nodes, f.run.Own, f.run.Costs = 40, trainer.OwnNever, false
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(t.Context())

@@ -65,7 +65,6 @@ func trainCommand() *cobra.Command {
 	sizeFlags(cmd, &o)
 	data := dataFlags(flags)
 	learn := newLearnFlags(flags)
-	engine := newEngineFlags(flags).fits()
 	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, coverageUsage)
 	flags.BoolVar(&o.Representation, "representation", o.Representation, representationUsage)
 	flags.BoolVar(&o.Spread, "spread", o.Spread,
@@ -83,9 +82,6 @@ func trainCommand() *cobra.Command {
 		if err := errors.Join(o.Validate(), named.apply(&o), withMap.apply(&o)); err != nil {
 			return err
 		}
-		if err := engine.check(&o, out.path); err != nil {
-			return err
-		}
 		if err := out.check(); err != nil {
 			return err
 		}
@@ -93,7 +89,7 @@ func trainCommand() *cobra.Command {
 		if err := cli.TryBeside("held-out", *heldOut); err != nil {
 			return err
 		}
-		outcome, err := trained(cmd, engine, learn, data, o, &out, func(l *methods.Course) { course = l })
+		outcome, err := trained(cmd, learn, data, o, &out, func(l *methods.Course) { course = l })
 		if err != nil {
 			return err
 		}
@@ -113,9 +109,8 @@ func trainCommand() *cobra.Command {
 	return cmd
 }
 
-// trained runs the training where the flags say, and writes the artifact to out. traced gets the course of a learned
-// run.
-func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *dataflag.Data, o trainer.Options,
+// trained runs the training, and writes the artifact to out. traced gets the course of a learned run.
+func trained(cmd *cobra.Command, learn *learnFlags, data *dataflag.Data, o trainer.Options,
 	out *outDir, traced func(*methods.Course)) (*trainer.Outcome, error) {
 	write := func(outcome *trainer.Outcome) error {
 		warnings, err := answered(cmd.Context(), outcome, usual)
@@ -127,16 +122,9 @@ func trained(cmd *cobra.Command, engine *engineFlags, learn *learnFlags, data *d
 		}
 		return cli.During("writing the artifact", func() error { return out.write(outcome.Bundle) })
 	}
-	const notLinks = "--held-out is for --task links, which holds out edges, in memory"
-	if engine.staged() && cmd.Flags().Changed("held-out") {
-		return nil, errors.New(notLinks)
-	}
-	if engine.staged() {
-		return engine.train(cmd.Context(), data, o, write)
-	}
 	d, err := opened(data)
 	if err == nil && d.Task != target.Links && cmd.Flags().Changed("held-out") {
-		err = errors.New(notLinks)
+		err = errors.New("--held-out is for --task links, which holds out edges")
 	}
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"errors"
 	"io"
 	"iter"
 
@@ -36,31 +35,6 @@ func write[T any](w io.Writer, rows iter.Seq2[T, error], length func(*T) int) er
 		values = 0
 	}
 	return out.Close()
-}
-
-// EachRow calls use with every row of a file that [WriteRows] has written; T may have fewer columns, and only these are
-// read. A row is valid until the next. The lengths in the file are trusted: files from elsewhere are read by [Format].
-func EachRow[T any](file io.ReaderAt, use func(*T) error) error {
-	return guarded(func() error { return eachRow(file, use) })
-}
-
-func eachRow[T any](file io.ReaderAt, use func(*T) error) error {
-	in := parquet.NewGenericReader[T](file)
-	rows := make([]T, 64)
-	for {
-		n, err := in.Read(rows)
-		for k := range rows[:n] {
-			if err := use(&rows[k]); err != nil {
-				return errors.Join(err, in.Close())
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return in.Close()
-		}
-		if err != nil {
-			return errors.Join(err, in.Close())
-		}
-	}
 }
 
 // WriteNodes writes rows of nodes as one file, as [Save] does. A row's features may change after it was taken.

@@ -44,16 +44,6 @@ type NodeReader struct {
 	spans    []numpy.Span                  // of features; nil: not wanted
 }
 
-// NewNodeReader returns the reader of a table whose features have positions, which has columns of these names and
-// perhaps more, and whose nodes have a split. An error names the column that is missing.
-func NewNodeReader(s Settings, names []string) (*NodeReader, error) {
-	r, err := newNodeReader(s, names, true)
-	if err == nil && len(r.plan.split) == 0 {
-		err = fmt.Errorf("no column split among %s: say which column is the split", listed(names))
-	}
-	return r, err
-}
-
 func newNodeReader(s Settings, names []string, positional bool) (*NodeReader, error) {
 	plan, err := s.planNodes(names, positional)
 	r := &NodeReader{settings: s, names: slices.Clone(names), plan: plan, named: !positional}
@@ -80,26 +70,6 @@ func (r *NodeReader) label(k int, c *Cell) (string, error) {
 		return strconv.FormatFloat(c.Float, 'g', -1, 64), nil
 	}
 	return asWritten(c, true) // 1.36e+18 has not lost digits as an id has
-}
-
-// Columns are the indexes of the columns that [NodeReader.Read] takes, in its order. The features are the last ones.
-func (r *NodeReader) Columns() []int { return slices.Concat(r.plan.head(), r.plan.values()) }
-
-// List is the index of the column that holds the features as lists; -1 if each has a column of its own.
-func (r *NodeReader) List() int { return r.plan.list }
-
-// Features is the number of features that have a column of their own.
-func (r *NodeReader) Features() int { return len(r.plan.features) }
-
-// Read reads the cells of a row, of the columns [NodeReader.Columns], into a node, but leaves its row and place. It
-// uses the memory of the node's features again. Errors name the column.
-func (r *NodeReader) Read(cells []Cell, n *Node) (err error) {
-	head := len(r.text)
-	if err := r.readHead(cells[:head], n); err != nil {
-		return err
-	}
-	n.Features, err = r.features(n.Features[:0], cells[head:])
-	return err
 }
 
 // readHead is Read without features.
@@ -201,8 +171,7 @@ type EdgeReader struct {
 	names    []string // of columns
 	plan     edgeColumns
 	id       func(*Cell) (string, error)
-	keep     bool // weights; else one that is not 1 is refused
-	dropped  int  // weights other than 1 that were read as 1
+	dropped  int // weights other than 1 that were read as 1
 }
 
 // NewEdgeReader returns the reader of a table that has columns of these names, and perhaps more. An error names the
@@ -276,10 +245,6 @@ func (r *EdgeReader) weight(c *Cell) (float32, error) {
 		return 1, nil
 	case err != nil:
 		return 1, fmt.Errorf("%w; %s", err, drop)
-	case !r.keep:
-		return 1, fmt.Errorf("it is %v, want 1: only a run that holds the graph in memory (--engine memory) reads "+
-			"weights; %s",
-			w, drop)
 	}
 	if err := CheckWeight(w); err != nil {
 		return 1, fmt.Errorf("%w; %s", err, drop)

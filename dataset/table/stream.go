@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,12 +17,8 @@ type Stream struct {
 	Name     string
 	Rows     int64 // nodes
 	Features int   // per node; 0 if they have names
-	// Identity changes when the files do: their names, sizes and times.
-	Identity string
 	// Suspects say in whole sentences what in the tables may be misread.
 	Suspects []string
-	// KeepWeights says that edges have weights. Else one that is not 1 is refused.
-	KeepWeights bool
 	// Faults, if set, collects the faults of rows, which are then no errors.
 	Faults *Faults
 
@@ -42,22 +37,6 @@ type Stream struct {
 
 // ErrNoNumber says that a value is no number, so that the features of a table cannot have positions only.
 var ErrNoNumber = errors.New("features by position are numbers")
-
-// CheckRows returns an error for settings that edges which are read row by row do not keep.
-func (t Settings) CheckRows() error {
-	const only = ", which only a run that holds the graph in memory (--engine memory) reads"
-	switch {
-	case t.Directed:
-		return errors.New("edges have directions (--directed, directed: true)" + only)
-	case t.EdgeType != "":
-		return fmt.Errorf("edges have types (--edge-type %s, edge_type)"+only, t.EdgeType)
-	case t.Ends != "":
-		return fmt.Errorf("ids are told apart by types (--ends %s, ends)"+only, t.Ends)
-	case t.LabelTable != "" || t.Degree || len(t.EdgeTables()) > 1 || t.Edges != "" && string(t.Nodes) == t.Edges:
-		return errors.New("labels in a table of their own, the degree as a feature, and several tables of edges" + only)
-	}
-	return nil
-}
 
 // NewStream returns the tables to be read row by row, features by position or by name. It reads the table of nodes
 // once, to count the rows and to see how the ids are written and, of features with names, which types they have.
@@ -82,23 +61,6 @@ func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*
 		err = t.nameFeatures()
 	}
 	return t, err
-}
-
-// Identify sets Identity, and looks at the columns of edges.
-func (s *Stream) Identify() error {
-	for _, path := range s.Files() {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		s.Identity += fmt.Sprintf("%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
-	}
-	s.Identity += s.Meaning()
-	return s.edges.Each(func(f File) (err error) {
-		s.noteGuess(f)
-		s.endColumns, err = s.settings.planEdges(f.Columns())
-		return err
-	})
 }
 
 // survey looks at all rows of a file of nodes: at ids, labels and roles, and at features with names.
@@ -152,37 +114,8 @@ func (s *Stream) lookAtFirst(f File) error {
 	})
 }
 
-// Meaning is the settings that give the columns their meaning, as a text; empty: their convention.
-func (s *Stream) Meaning() string {
-	if s.settings.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%+v\n", s.settings)
-}
-
-// Files returns the paths of the files of both tables, nodes first.
-func (s *Stream) Files() []string { return slices.Concat(s.nodes.Paths(), s.edges.Paths()) }
-
-// Classes returns the column of the labels, how many nodes have one, and the first classes; all if they are few.
-func (s *Stream) Classes() (column string, labelled int, classes []string) {
-	c := s.columns[s.plan.label]
-	for name := range c.distinct {
-		if c.integersAsFloats() {
-			name = strings.TrimSuffix(name, ".0")
-		}
-		classes = append(classes, name)
-	}
-	slices.Sort(classes)
-	return c.name, c.rows - c.nulls, classes
-}
-
 // HasSplit reports whether the nodes have roles.
 func (s *Stream) HasSplit() bool { return len(s.plan.split) > 0 }
-
-// EachID is [Stream.EachNode] without features, which are not read where a file has columns of their own.
-func (s *Stream) EachID(use func(Node) error) error {
-	return s.each(nil, func(n *Node, _ *NodeReader, _ []Cell) error { return use(*n) })
-}
 
 // EachNode calls use with every row of nodes, whose features have positions. They are valid until the next row.
 func (s *Stream) EachNode(use func(Node) error) error {
@@ -257,11 +190,7 @@ func (s *Stream) EachEdge(use func(Edge) error) error {
 		}
 		s.endColumns = r.plan
 		s.noteGuess(f)
-		if r.id, r.keep = s.idReader(), s.KeepWeights; !r.keep {
-			if err := s.settings.CheckRows(); err != nil {
-				return err
-			}
-		}
+		r.id = s.idReader()
 		defer func() { s.dropped += r.dropped }()
 		return f.Each(r.Columns(), func(cells []Cell, at Place) (err error) {
 			e.Row++
@@ -344,9 +273,6 @@ func (s *Stream) Columns() []schema.Column {
 	}
 	return columns
 }
-
-// DropsUnknown reports whether edges to and from ids that no node has are dropped and counted.
-func (s *Stream) DropsUnknown() bool { return s.settings.DropUnknown }
 
 // Notes say in whole sentences which columns are features and which are ignored, after all rows were read.
 func (s *Stream) Notes() (notes []string) {

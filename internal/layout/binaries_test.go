@@ -16,13 +16,6 @@ func TestBinariesOfTheStream(t *testing.T) {
 	if dependencies(t, "consumer")[parquet] {
 		t.Errorf("cmd/consumer is built with %s, which it never uses", parquet)
 	}
-	// The worker is sent to every machine of a cluster.
-	for _, library := range []string{parquet, "net/http", "connectrpc.com/connect", "google.golang.org/protobuf/proto",
-		"github.com/spf13/cobra"} {
-		if dependencies(t, "worker")[library] {
-			t.Errorf("cmd/worker is built with %s", library)
-		}
-	}
 	if !dependencies(t, "trainer")[parquet] {
 		t.Errorf("cmd/trainer is built without %s: either it lost a command, or this test would find nothing", parquet)
 	}

@@ -108,8 +108,8 @@ var only = []struct {
 		"trainer/features"}},
 	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "infer/attach", "infer/growth", "infer/propagation",
 		"lab/mcond", "lab/methods", "schema", "trainer", "trainer/condense", "trainer/eval", "trainer/features"}},
-	{"trainer/merge", []string{"dataset", "dataset/sidecar", "dataset/parquet", "dataset/table", "event", "graph",
-		"infer/target", "schema", "internal/durable", "internal/spill", "trainer/stage/partition"}},
+	{"trainer/merge", []string{"dataset", "dataset/sidecar", "event", "graph", "infer/target", "schema",
+		"internal/durable", "internal/spill"}},
 	{"trainer/lake", []string{"artifact", "dataset", "dataset/parquet", "dataset/table", "graph", "infer", "infer/…",
 		"internal/durable"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "artifact/baseline", "artifact/safetensors", "dataset",
@@ -138,7 +138,7 @@ var only = []struct {
 		"kafka",
 		"kafka/retry", "mapping",
 		"graph", "infer/target", "schema", "serving", "trainer", "trainer/eval", "trainer/features", "trainer/links",
-		"trainer/merge", "trainer/original"}},
+		"trainer/merge"}},
 	{"internal/preflight", []string{"infer/target", "artifact", "consumer", "dataset", "event",
 		"event/avro", "event/read",
 		"event/json",
@@ -192,13 +192,10 @@ var users = []struct {
 	{"internal/page", []string{"run"}},
 	{"internal/bench", []string{"cmd/rivulet"}},
 	// it brings a large library
-	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/lake", "trainer/merge"}},
+	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/lake"}},
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh"}},
-	{"lab/…", []string{"cmd/trainer", "lab/…"}},      // a laboratory: it reads the trainer, and no other room knows it
-	{"trainer/stage/spark", []string{"cmd/trainer"}}, // the client of Spark Connect
-	{"trainer/stage/spark/connect", []string{"trainer/stage/spark", "cmd/trainer"}},
-	{"trainer/stage/pipe", []string{"cmd/worker", "trainer/stage/spark"}},
-	{"cmd/…", []string{"cmd/trainer"}}, // a command's own packages: Go lets nobody import a main
+	{"lab/…", []string{"cmd/trainer", "lab/…"}}, // a laboratory: it reads the trainer, and no other room knows it
+	{"cmd/…", []string{"cmd/trainer"}},          // a command's own packages: Go lets nobody import a main
 }
 
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are

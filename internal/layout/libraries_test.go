@@ -17,7 +17,6 @@ var behindOneDoor = map[string]struct {
 	door   string
 	others []string
 }{
-	"connectrpc.com/connect": {"trainer/stage/spark/connect", nil},
 	"github.com/segmentio/kafka-go": {"kafka", []string{
 		"internal/devstack/kafka_test.go", // kafka-go's own client, against the embedded broker
 	}},

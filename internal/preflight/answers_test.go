@@ -24,9 +24,6 @@ import (
 	"rivulet/serving"
 	"rivulet/test/expect"
 	"rivulet/trainer"
-	"rivulet/trainer/stage"
-	"rivulet/trainer/stage/local"
-	"rivulet/trainer/stage/solved"
 )
 
 type quiet struct{}
@@ -93,43 +90,23 @@ func trainModels(t *testing.T, d *dataset.Dataset, models ...string) *trainer.Ou
 
 var standard = event.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
 
-// A run's offline answers are the same as the consumer's path gives, whatever the form of the features and the engine.
+// A run's offline answers are the same as the consumer's path gives, whatever the form of the features.
 func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse,
 		"named": named} {
-		engines := map[string]func() (*trainer.Outcome, error){
-			"memory": func() (*trainer.Outcome, error) { return train(t, data(t)), nil },
+		out := train(t, data(t))
+		roles := map[string]int{}
+		edges, values := 0, 0
+		for _, a := range out.Answers {
+			roles[a.Role]++
+			edges, values = edges+len(a.Edges), values+len(a.Named)
 		}
-		disk, err := local.Open(solved.Functions, t.TempDir(), 64<<20, quiet{})
-		expect.OK(t, err)
-		for engine, e := range map[string]stage.Engine{"stages": local.NewMemory(solved.Functions, quiet{}), "disk": disk} {
-			engines[engine] = func() (*trainer.Outcome, error) {
-				rows, err := trainer.StagedOf(data(t), options())
-				if err != nil {
-					return nil, err
-				}
-				return trainer.TrainStaged(t.Context(), e, rows, options(), time.Unix(0, 0), quiet{})
-			}
+		if roles["validation"] < 10 || roles["test"] < 10 || edges == 0 || roles["train"] != 10 ||
+			(name == "named") != (values > 0) {
+			t.Errorf("%s: answers of %v, %d edges and %d named values", name, roles, edges, values)
 		}
-		for engine, run := range engines {
-			out, err := run()
-			expect.OK(t, err)
-			roles := map[string]int{}
-			edges, values := 0, 0
-			for _, a := range out.Answers {
-				roles[a.Role]++
-				edges, values = edges+len(a.Edges), values+len(a.Named)
-			}
-			if roles["validation"] < 10 || roles["test"] < 10 || edges == 0 || (engine == "memory") != (roles["train"] == 10) ||
-				(name == "named") != (values > 0) {
-				t.Errorf("%s, %s: answers of %v, %d edges and %d named values", name, engine, roles, edges, values)
-			}
-			if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
-				t.Errorf("%s, %s: %v, %q", name, engine, err, warnings)
-			}
-		}
-		if err := disk.Close(); err != nil {
-			t.Error(err)
+		if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
+			t.Errorf("%s: %v, %q", name, err, warnings)
 		}
 	}
 }

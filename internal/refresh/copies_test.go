@@ -57,7 +57,7 @@ func TestAStoredGraphIsWholeOrMissing(t *testing.T) {
 			t.Fatalf("cut at operation %d: %v", operations, err)
 		}
 		if want := int64(g.State.Round); g.State.Next[0] != want || (!Stored(dir) && want != 1) ||
-			g.data().Fingerprint() != pair().Fingerprint() {
+			g.Fingerprint() != pair().Fingerprint() {
 			t.Errorf("cut at operation %d: %+v", operations, g.State)
 		}
 		if !Stored(dir) {

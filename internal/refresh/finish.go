@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"rivulet/artifact"
 
 	"rivulet/kafka"
 	"rivulet/trainer"
@@ -19,7 +20,7 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	}
 	var report *Report
 	if r.ToRedis && !g.Published {
-		b, err := g.read(g.Artifact())
+		b, err := artifact.ReadAll(g.Artifact())
 		if err == nil && b.Manifest.Version != g.State.Version {
 			err = fmt.Errorf("it has version %s, want %s", b.Manifest.Version, g.State.Version)
 		}

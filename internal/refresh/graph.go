@@ -39,57 +39,20 @@ type State struct {
 	Version  string `json:"artifact_version,omitempty"`
 }
 
-// Graph is a graph that arrivals are merged into, in memory or in tables, with the state of its past rounds.
+// Graph is a graph that arrivals are merged into, with the state of its past rounds.
 type Graph struct {
-	merge.Graph
+	*merge.Data
 	Dir       string // where it is stored; empty: nowhere
 	State     State
 	Published bool // its artifact has been published
-
-	scratch string // directory of tables that are not stored; empty: there is none
 }
 
-// New returns the graph of a directory (empty: it is stored nowhere), with the state that is stored beside it. The
-// state of another graph is an error.
-func New(dir string, of merge.Graph) (*Graph, error) {
-	fingerprint := of.Fingerprint()
-	g := &Graph{Graph: of, Dir: dir, State: State{Name: of.Name(), Base: fingerprint, Data: fingerprint}}
-	return g.known(fingerprint)
-}
-
-// NewGraph is [New] for a data set, which was read from dir.
+// NewGraph returns a data set that was read from a directory (empty: it is stored nowhere), with the state that is
+// stored beside it. The state of another graph is an error.
 func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
-	if merge.Stored(dir) { // d lacks parts that the tables leave open
-		return OpenTables(dir, true)
-	}
-	return New(dir, &merge.Data{Dataset: d})
-}
-
-// OpenTables returns a graph that was stored as tables, or inMemory the same as a data set.
-func OpenTables(dir string, inMemory bool) (*Graph, error) {
-	t, err := merge.OpenStored(dir)
-	if err != nil {
-		return nil, err
-	}
-	g, err := New(dir, t)
-	if err != nil || !inMemory {
-		return g, err
-	}
-	d, err := t.Load()
-	if err != nil {
-		return nil, err
-	}
-	d.Name = g.State.Name
-	g.Graph = &merge.Data{Dataset: d}
-	return g, nil
-}
-
-// data returns the data set of a graph in memory; nil: the graph is tables.
-func (g *Graph) data() *dataset.Dataset {
-	if d, ok := g.Graph.(*merge.Data); ok {
-		return d.Dataset
-	}
-	return nil
+	fingerprint := d.Fingerprint()
+	g := &Graph{Data: &merge.Data{Dataset: d}, Dir: dir, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
+	return g.known(fingerprint)
 }
 
 // known adds the state that is stored beside the graph, whose fingerprint it must have.
@@ -138,7 +101,7 @@ func readState(dir string) (s *State, found bool, err error) {
 // encode makes the features of a graph whose columns have names: by the schema of the version that serves, or by one
 // fitted on them if nothing serves. The graph that is stored has these features.
 func (r *Refresher) encode(ctx context.Context) error {
-	if d := r.Graph.data(); d == nil || d.Columns == nil {
+	if r.Graph.Columns == nil {
 		return nil
 	}
 	var manifest *artifact.Manifest
@@ -159,12 +122,12 @@ func (r *Refresher) encode(ctx context.Context) error {
 			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(), was.ID())
 		}
 	}
-	d, _, err := features.Encode(r.Graph.data(), options.Keep, options.Schema)
+	d, _, err := features.Encode(r.Graph.Dataset, options.Keep, options.Schema)
 	if err != nil {
 		return err
 	}
 	g := *r.Graph
-	g.Graph, r.Graph = &merge.Data{Dataset: d}, &g
+	g.Data, r.Graph = &merge.Data{Dataset: d}, &g
 	return nil
 }
 
@@ -181,8 +144,8 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 		case s.Base != g.State.Base && s.Base != g.State.Data:
 			return nil, fmt.Errorf("the graph in %s began with a data set of fingerprint %s, and the one that is given now "+
 				"(%s) has %s: "+
-				"their arrivals and offsets do not belong together; give the data set that it began with (with an engine as "+
-				"then: in memory, or by stages from tables), or another directory for graphs",
+				"their arrivals and offsets do not belong together; give the data set that it began with, or another directory "+
+				"for graphs",
 				dir, s.Base, cmp.Or(g.Dir, "generated"), g.State.Base)
 		case s.Round > newest.Round || (s.Round == newest.Round && at != "" && dir > at):
 			newest, at = *s, dir
@@ -190,9 +153,6 @@ func (g *Graph) Resume(dirs ...string) (*Graph, error) {
 	}
 	if at == "" {
 		return g, nil
-	}
-	if merge.Stored(at) {
-		return OpenTables(at, g.data() != nil)
 	}
 	d, err := dataset.Open(at, dataset.OpenOptions{Format: dataset.GraphSAINT})
 	if err != nil {
@@ -243,12 +203,11 @@ func (s *State) offsets() kafka.Offsets {
 
 // save stores the graph in g.Dir, which must not exist or be empty. When it returns, the graph and its name are
 // durable.
-func (g *Graph) save(disk durable.Disk) (err error) {
-	g.Graph, err = g.Save(disk, g.Dir, func(dir, fingerprint string) error {
+func (g *Graph) save(disk durable.Disk) error {
+	return g.Save(disk, g.Dir, func(dir, fingerprint string) error {
 		g.State.Data = fingerprint
 		return writeJSON(disk, dir, stateFile, &g.State)
 	})
-	return err
 }
 
 // advance stores that the graph has all arrivals before other offsets, too.

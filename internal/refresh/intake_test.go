@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"rivulet/event"
-	"rivulet/internal/durable"
 	"rivulet/schema"
 	"rivulet/test/expect"
 	"rivulet/trainer/merge"
@@ -94,7 +93,7 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 	if store != nil {
 		r.Features = store
 	}
-	m := merge.New(g.Graph, "", durable.Disk{})
+	m := merge.New(g.Data)
 	if _, err := r.read(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

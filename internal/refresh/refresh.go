@@ -13,7 +13,6 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/consumer"
-	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/event/read"
 	"rivulet/internal/durable"
@@ -22,7 +21,6 @@ import (
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
-	"rivulet/trainer/original"
 )
 
 // Services opens the services that a refresh uses, for as long as it needs them.
@@ -31,15 +29,6 @@ type Services interface {
 	Reader(topic, group string) (r *kafka.Reader, end func(), err error)
 	// Redis returns a client that the caller closes, and the prefix of all keys.
 	Redis() (client mapping.Client, prefix string, err error)
-}
-
-// Trainer trains on a graph with its arrivals, as [trainer.Train] does.
-type Trainer interface {
-	Train(ctx context.Context, d *dataset.Dataset, o trainer.Options, now time.Time) (*trainer.Outcome, error)
-	// TrainRows trains on rows that need not fit into memory, by stages. It calls keep while M can be read from the
-	// outcome's bundle.
-	TrainRows(ctx context.Context, rows original.RowData, o trainer.Options, now time.Time,
-		keep func(*trainer.Outcome) error) error
 }
 
 // Refresher makes one artifact after another.
@@ -75,10 +64,7 @@ type Refresher struct {
 	MaxDrop float64
 	// Options returns the options of the training, given the manifest of the artifact to compare with;
 	// nil: there is none.
-	Options func(current *artifact.Manifest) (trainer.Options, error)
-	// Trainer trains; nil means trainer.Train, in memory. A graph of tables needs one.
-	Trainer Trainer
-
+	Options  func(current *artifact.Manifest) (trainer.Options, error)
 	Progress trainer.Progress
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -95,10 +81,9 @@ type Round struct {
 	Bundle  *artifact.Bundle // the new artifact, sealed; nil: there was nothing new
 	Seconds float64          // of the training, wall clock
 
-	grown   *Graph        // of a round that has merged without Dir and State
-	expect  *string       // version that CURRENT must name
-	next    kafka.Offsets // offsets of the group
-	scratch string        // directory of the arrivals' files, and of the grown tables; empty: there is none
+	grown  *Graph        // of a round that has merged without Dir and State
+	expect *string       // version that CURRENT must name
+	next   kafka.Offsets // offsets of the group
 }
 
 // Next is a whole round: it finishes an earlier round's undone steps, makes an artifact in the directory out, and
@@ -114,7 +99,6 @@ func (r *Refresher) Next(ctx context.Context, out, dataOut string) (*Report, err
 	if round == nil {
 		return finished, r.stopped(ctx, finished, failed)
 	}
-	defer r.discard(round)
 	if failed == nil && round.Bundle == nil && refused {
 		return finished, err
 	}
@@ -135,18 +119,13 @@ func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 }
 
 // Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written.
-// Files of a graph of tables are made beside dataOut, to which [Refresher.Publish] moves them. The round of an error
-// describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
+// The round of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
 func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round, err error) {
 	if err := r.encode(ctx); err != nil {
 		return nil, err
 	}
 	round = &Round{}
-	if round.scratch, err = r.scratch(out, dataOut); err != nil {
-		return nil, err
-	}
 	if err := r.merge(ctx, round); err != nil {
-		r.discard(round)
 		return nil, err
 	}
 	if !round.Report.Merged.Changed() && !r.anew {
@@ -157,7 +136,7 @@ func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round
 
 // merge reads the new arrivals and labels, and merges them.
 func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
-	m := merge.New(r.Graph.Graph, round.scratch, r.Disk)
+	m := merge.New(r.Graph.Data)
 	m.MaxWaiting, m.UpdateFeatures = r.Waiting, r.UpdateFeatures
 	r.doing, r.gone = "reading arrivals", 0
 	r.Progress.Step(r.doing, 0, 1)
@@ -169,7 +148,7 @@ func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
 	r.Progress.Step(r.doing, 0, 1)
 	defer func() { r.Progress.Step("merging", 1, 1) }()
 	round.grown = &Graph{}
-	if round.grown.Graph, round.Report.Merged, err = m.Grow(ctx, r.anew); err != nil {
+	if round.grown.Data, round.Report.Merged, err = m.Grow(ctx, r.anew); err != nil {
 		return err
 	}
 	round.Report.Nodes, round.Report.Gone = round.grown.Nodes(), r.gone
@@ -228,18 +207,7 @@ func (r *Refresher) train(ctx context.Context, round *Round, o trainer.Options, 
 		defer r.Progress.Step(r.doing, 1, 1)
 		return round.keep(outcome.Bundle, out)
 	}
-	if t, ok := round.grown.Graph.(*merge.Tables); ok {
-		rows := original.OfStream(t.Stream)
-		rows.Classes, rows.Schema = t.Classes, o.Keep
-		return r.Trainer.TrainRows(ctx, rows, o, r.Now(), keep)
-	}
-	train := func() (*trainer.Outcome, error) {
-		return trainer.Train(ctx, round.grown.data(), o, r.Now(), r.Progress)
-	}
-	if r.Trainer != nil {
-		train = func() (*trainer.Outcome, error) { return r.Trainer.Train(ctx, round.grown.data(), o, r.Now()) }
-	}
-	outcome, err := train()
+	outcome, err := trainer.Train(ctx, round.grown.Dataset, o, r.Now(), r.Progress)
 	if err != nil {
 		return err
 	}
@@ -252,9 +220,6 @@ func (o *Round) keep(b *artifact.Bundle, out string) (err error) {
 	case out != "":
 		if err = os.MkdirAll(filepath.Dir(out), 0o777); err == nil {
 			err = artifact.Write(out, b)
-		}
-		if err == nil && b.Mapping == nil { // the tables that it came from will be gone
-			b, err = artifact.Read(out)
 		}
 	default:
 		if err = b.LoadMapping(); err == nil {
@@ -279,9 +244,6 @@ func (e *Refused) Error() string {
 		e.Version, e.Accuracy, e.MaxDrop, e.Was, e.Before)
 }
 
-// validationBytes is the memory of the features of validation nodes of tables on which artifacts are compared.
-const validationBytes = 64 << 20
-
 // compare measures the new artifact and the one that serves now on the validation nodes, and refuses the new one if
 // it is too much worse.
 func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version, batch int) error {
@@ -292,16 +254,9 @@ func (r *Refresher) compare(ctx context.Context, o *Round, was *serving.Version,
 	if was != nil {
 		o.Report.Before = was.ID()
 	}
-	nodes, err := o.grown.ValidationSet(ctx, max(1, validationBytes/int64(4*max(1, o.grown.Features()))))
+	questions, err := ask(o.grown.Dataset, is, was)
 	if err != nil {
 		return err
-	}
-	questions, err := ask(nodes, is, was)
-	if err != nil {
-		return err
-	}
-	if o.grown.data() == nil {
-		batch = max(batch, len(nodes.Validation)) // rows of M are looked up at once
 	}
 	now, err := questions.score(ctx, is, batch)
 	if err != nil {
@@ -330,7 +285,7 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 	if o.Bundle == nil {
 		return r.readOn(ctx, o)
 	}
-	g := &Graph{Graph: o.grown.Graph, State: r.Graph.State}
+	g := &Graph{Data: o.grown.Data, State: r.Graph.State}
 	g.State.Round++
 	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic,
 		partitions(o.next)
@@ -351,8 +306,6 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 		}
 	}
 	if dataOut == "" {
-		r.remove(r.Graph.scratch)
-		g.scratch, o.scratch = o.scratch, "" // the grown tables are there
 		r.Graph = g
 	}
 	if r.Current != "" {

@@ -34,13 +34,13 @@ var errNoValues = errors.New(
 
 // refit fits a schema on the graph with its arrivals, and makes its features by that.
 func (o *Round) refit(options *trainer.Options) (err error) {
-	d := o.grown.data()
-	if d == nil || d.Values == nil {
+	d := o.grown.Dataset
+	if d.Values == nil {
 		return errNoValues
 	}
 	options.Keep = nil
 	if d, options.Keep, err = encoded(d, *options); err == nil {
-		o.grown.Graph = &merge.Data{Dataset: d}
+		o.grown.Data = &merge.Data{Dataset: d}
 	}
 	return err
 }

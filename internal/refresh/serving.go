@@ -27,7 +27,7 @@ const lookupTimeout = 2 * time.Second
 func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release func(), err error) {
 	release = func() {}
 	if r.Current != "" {
-		b, err := r.Graph.read(r.Current)
+		b, err := artifact.ReadAll(r.Current)
 		if err != nil {
 			return nil, release, err
 		}
@@ -50,14 +50,6 @@ func (r *Refresher) serving(ctx context.Context) (v *serving.Version, release fu
 		let()
 		_ = client.Close()
 	}, nil
-}
-
-// read reads an artifact, beside tables without an M of many parts.
-func (g *Graph) read(dir string) (*artifact.Bundle, error) {
-	if g.data() == nil {
-		return artifact.Read(dir)
-	}
-	return artifact.ReadAll(dir)
 }
 
 // holderName returns the name under which Redis notes that this refresh holds a version. No two refreshes have the same

@@ -176,17 +176,6 @@ func fitted(s calibrate.Support, c infer.Calibration, coverage float64) (float32
 	return t.Value, s.Confidence(c, halves, coverage)
 }
 
-// CalibrationOf returns the calibration that an artifact of classes describes.
-func CalibrationOf(info artifact.ModelInfo, m artifact.Model) *Calibration {
-	c := &Calibration{Kind: info.Calibration.Kind, Temperature: info.Calibration.Temperature, Kinds: map[string]*Choice{}}
-	for kind, t := range m.Propagations {
-		if p, ok := info.Propagation[kind]; ok {
-			c.Kinds[kind] = &Choice{Info: p, Spreading: FrozenPropagation(kind, t, p.Alpha)}
-		}
-	}
-	return c
-}
-
 // Info returns the manifest's entry of a model.
 func (c *Calibration) Info(p *Deployment, weightDecay float64, sample int, results []eval.Result) artifact.ModelInfo {
 	out := artifact.ModelInfo{Name: p.Model.Name(), Attachment: p.Attachment, FittedOn: "O", WeightDecay: weightDecay,

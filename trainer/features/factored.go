@@ -42,12 +42,6 @@ func Factor(x graph.Features, pre *preprocess.Parameters) *FactoredFeatures {
 	return f
 }
 
-// Vectors are f and o of pre(X) = X̄ diag(f) − 1·oᵀ.
-func Vectors(pre *preprocess.Parameters, d int) (factor, offset []float32) {
-	f := Factor(graph.Features{Sparse: &graph.CSR{Cols: d, RowPtr: []int{0}}}, pre)
-	return f.Factor, f.Offset
-}
-
 // Scaled returns the same with the factors in the values, X̃ = X̄ diag(f), and for dense features with the offsets,
 // too: X̃ = pre(X). Features that are read in every epoch are scaled only once this way, and dropout of X̃ is
 // dropout of the features.

@@ -14,30 +14,28 @@ import (
 	"rivulet/schema"
 )
 
-// Data is a data set in memory.
+// Data is a data set that arrivals are merged into.
 type Data struct{ *dataset.Dataset }
 
-// Name implements [Graph].
+// Name returns the name of the data set.
 func (d *Data) Name() string { return d.Dataset.Name }
 
-// Rename implements [Graph].
+// Rename changes it.
 func (d *Data) Rename(name string) { d.Dataset.Name = name }
 
-// Features implements [Graph].
+// Features returns the number of features, d.
 func (d *Data) Features() int { return d.X.Cols() }
 
-// Schema implements [Graph].
+// Schema gives the features' positions their meaning; nil: they have no names.
 func (d *Data) Schema() *schema.Schema { return d.Dataset.Schema }
 
-// Nodes implements [Graph].
+// Nodes returns the number of nodes of T.
 func (d *Data) Nodes() int { return len(d.Train) + len(d.Unlabelled) }
 
-// ValidationSet implements [Graph] with the whole data set.
-func (d *Data) ValidationSet(context.Context, int64) (*dataset.Dataset, error) { return d.Dataset, nil }
-
-// Save implements [Graph].
-func (d *Data) Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) (Graph, error) {
-	return d, disk.Install(dir, func(dir string) error {
+// Save stores the data in a directory, which must not exist or be empty. more writes files beside it. When Save
+// returns, everything is durable; a crash leaves the whole graph or nothing.
+func (d *Data) Save(disk durable.Disk, dir string, more func(dir, fingerprint string) error) error {
+	return disk.Install(dir, func(dir string) error {
 		if err := d.SaveOn(disk, dir); err != nil {
 			return err
 		}
@@ -56,8 +54,6 @@ func (d *Data) answers() *answers {
 	return a
 }
 
-func (d *Data) withoutRole() bool { return true }
-
 func (d *Data) roles() []Role {
 	roles := make([]Role, len(d.IDs))
 	for _, of := range []struct {
@@ -71,6 +67,7 @@ func (d *Data) roles() []Role {
 	return roles
 }
 
+// eachNode gives the nodes in their order.
 func (d *Data) eachNode(ctx context.Context, use func(id string, role Role, answer int32) error) error {
 	_, answers := answersOf(d.Dataset)
 	for i, role := range d.roles() {
@@ -81,6 +78,7 @@ func (d *Data) eachNode(ctx context.Context, use func(id string, role Role, answ
 	return nil
 }
 
+// eachEdge gives the edges, each at least once.
 func (d *Data) eachEdge(ctx context.Context, use func(source, target string, p property) error) error {
 	of := d.form()
 	for i := range d.Adj.Rows {
@@ -92,6 +90,7 @@ func (d *Data) eachEdge(ctx context.Context, use func(source, target string, p p
 	return nil
 }
 
+// eachLabelled gives the nodes whose class came from a label.
 func (d *Data) eachLabelled(use func(id string) error) error {
 	for _, i := range d.Merged.Labelled {
 		if err := use(d.IDs[i]); err != nil {
@@ -101,6 +100,8 @@ func (d *Data) eachLabelled(use func(id string) error) error {
 	return nil
 }
 
+// eachWaiting gives the edges that wait, in the order in which they came: the id of the other end is not known, and of an
+// edge of its own the node may not be known either.
 func (d *Data) eachWaiting(use func(node, id string, p property) error) error {
 	of := d.form()
 	for k := range d.Merged.Waiting {
@@ -125,7 +126,8 @@ type assembly struct {
 	source []*event.Features // per arrived node; nil for features of the data
 }
 
-func (d *Data) grow(g *growth) (Graph, error) {
+// grow returns the data with the growth's decisions carried out.
+func (d *Data) grow(g *growth) (*Data, error) {
 	out := &assembly{growth: g, old: d.Dataset, index: make(map[string]int32, len(d.IDs)),
 		source: make([]*event.Features, len(d.IDs))}
 	out.d = &dataset.Dataset{Name: d.Dataset.Name, IDs: slices.Clone(d.IDs), Labels: slices.Clone(d.Labels),

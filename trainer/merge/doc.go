@@ -1,8 +1,7 @@
 // Package merge merges arrivals and labels into the graph that a model is trained on, so that the next artifact knows
-// them. The graph is a data set in memory ([Data]) or tables that need not fit into memory ([Tables]); one algorithm
-// merges into both.
+// them.
 //
-//	m := merge.New(graph, scratch, disk)      // scratch "": arrivals are kept in memory, not in files
+//	m := merge.New(graph)
 //	err := m.Arrival(&a)                      // each arrival of the stream, in its order
 //	err = m.Edge(&e)                          // each edge that came as a record of its own, in the same order
 //	err = m.Forget(id)                        // each id that is to be forgotten, among the arrivals in their order
@@ -45,14 +44,11 @@
 // is given all labels so far and no more edges wait than may. Nodes of the graph keep their order; new ones come after
 // them, in the order in which their ids first arrived.
 //
-// Data and tables differ in one rule. In a data set a node in no role is a known end of an edge, and an arrival with
-// its id takes its place. In tables it is as if it were not there: an edge to it waits for its arrival, which comes
-// after all other nodes.
+// A node in no role is a known end of an edge, and an arrival with its id takes its place.
 //
 // # How
 //
-// Arrivals and labels go to one file each as they come ([rivulet/spill]; of a data set, to memory). Grow reads them
-// and the graph again:
+// Arrivals and labels are kept as they come. Grow reads them and the graph again:
 //
 //	gather, resolve   ids of nodes, arrivals and labels go to buckets by their hash; one bucket in memory decides which
 //	                  arrivals join T and which nodes have another class
@@ -61,29 +57,16 @@
 //	                  and waiting ones first by the one end and then by the other; those with two known ends become
 //	                  pairs in buckets by both ends, and the others wait
 //	compare           edges between nodes of the graph are looked up in it
-//	the graph's grow  writes tables, or assembles a data set: nodes with these changes, then the arrivals that join;
+//	the graph's grow  assembles a data set: nodes with these changes, then the arrivals that join;
 //	                  edges, then the new pairs, each once
-//
-// In memory are one bucket and the decisions on some hundred thousand rows at a time.
 //
 //	rules.go       the rules for one node; counters
 //	forget.go      ids that are forgotten: their nodes and edges leave the graph
 //	report.go      the outcomes of a merge, counted and printed
-//	graph.go       the interface of Data and Tables
 //	merger.go      arrivals and labels as they come
 //	resolve.go     which arrivals join, which nodes have another class
 //	edges.go       which edges are new, which wait
 //	property.go    weights, types and directions of edges
 //	answers.go     what labels say of nodes: classes, several labels, numbers
-//	data.go        a data set in memory that grows
-//	tables.go      tables: opened, stored, loaded into memory
-//	write.go       tables that grow
-//	validation.go  the validation nodes of tables, for comparing two models
-//
-// Grown tables are a directory:
-//
-//	nodes.parquet, edges.parquet   tables that [rivulet/dataset/parquet.Format] reads
-//	labelled.parquet               ids of the nodes whose class came from a label
-//	waiting.parquet                edges to ids that have not arrived, in the order in which they came
-//	tables.json                    classes in their order, nodes of T, the schema of the features' positions
+//	data.go        a data set that grows
 package merge

@@ -13,7 +13,7 @@ import (
 // ends puts edges into buckets. An edge of an arrival that joins T goes by the id at its other end. An edge of its own,
 // and one that waits since an earlier refresh, goes by its first id, because neither of its ends need be known.
 func (g *growth) ends() error {
-	g.sources, g.targets = g.spill("sources", g.ids.Len()), g.spill("targets", g.ids.Len())
+	g.sources, g.targets = g.spill(g.ids.Len()), g.spill(g.ids.Len())
 	var r spill.Record
 	order := int64(0)
 	put := func(to *spill.Buckets, by, source, target string, p property, row int64) error {
@@ -61,8 +61,8 @@ const (
 
 // match finds the ends of edges, a bucket of ids at a time: first the one, then the other.
 func (g *growth) match() error {
-	g.pairs, g.unmatched = g.spill("pairs", bucketsFor(g.sources.Records()+g.targets.Records())),
-		g.spill("unmatched", bucketsFor(g.sources.Records()+g.targets.Records()))
+	g.pairs, g.unmatched = g.spill(bucketsFor(g.sources.Records()+g.targets.Records())),
+		g.spill(bucketsFor(g.sources.Records()+g.targets.Records()))
 	for _, of := range []*spill.Buckets{g.sources, g.targets} {
 		for k := range of.Len() {
 			if of.Records() == 0 {
@@ -82,9 +82,7 @@ func (g *growth) known(k int) (map[string]int64, error) {
 	err := g.ids.Each(k, func(r *spill.Record) error {
 		switch kind, id := r.NextNumber(), r.NextText(); kind {
 		case graphNode:
-			if _, role := r.NextNumber(), Role(r.NextNumber()); role != None || g.base.withoutRole() {
-				known[id] = isOld
-			}
+			known[id] = isOld
 		case arrivalHead: // it has joined T, or the graph has its id
 			known[id] = max(known[id], hasArrived)
 		case forgetRecord:
@@ -151,7 +149,7 @@ type waitingEdge struct {
 // wait puts each edge that waits into its place in the order in which they came. One that came twice waits once, with
 // the larger of its weights.
 func (g *growth) wait() error {
-	g.unknown = g.spill("unknown", ranges(g.sources.Records()+g.targets.Records()))
+	g.unknown = g.spill(ranges(g.sources.Records() + g.targets.Records()))
 	all, fresh := int64(0), 0
 	for k := range g.unmatched.Len() {
 		first := map[ends]*waitingEdge{}
@@ -190,7 +188,7 @@ func (g *growth) wait() error {
 
 // compare looks which edges between nodes of the graph it has already, and counts the others.
 func (g *growth) compare() error {
-	g.existing = g.spill("existing", g.pairs.Len())
+	g.existing = g.spill(g.pairs.Len())
 	if g.between.bits == nil {
 		return nil
 	}

@@ -18,7 +18,6 @@ import (
 	"rivulet/dataset/sidecar"
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/internal/durable"
 	"rivulet/test/expect"
 )
 
@@ -37,7 +36,7 @@ func classed(id, class string) event.Label {
 }
 
 // inMemory returns a merger for a data set.
-func inMemory(d *dataset.Dataset) *Merger { return New(&Data{d}, "", durable.Disk{}) }
+func inMemory(d *dataset.Dataset) *Merger { return New(&Data{d}) }
 
 // grownData returns the data set with what the merger has taken.
 func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Report) {
@@ -45,7 +44,7 @@ func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Repor
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.(*Data).Dataset, report
+	return g.Dataset, report
 }
 
 // feed gives arrivals and labels to a merger. An arrival without features stands for an id that is to be forgotten, or

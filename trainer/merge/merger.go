@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/internal/durable"
 	"rivulet/internal/spill"
 	"rivulet/schema"
 )
@@ -29,44 +27,35 @@ type Merger struct {
 	// has arrived before. Otherwise its first features stay.
 	UpdateFeatures bool
 
-	base    Graph
+	base    *Data
 	form    form // of the graph's edges
 	answers *answers
-	dir     string // of files; empty: everything is in memory
-	disk    durable.Disk
 	buckets []*spill.Buckets // all, to be closed
 
-	arrivals *spill.Buckets   // one file, see arrival: also edges of their own, and ids that are to be forgotten
-	labels   *spill.Buckets   // one file: id, class, time
-	kept     []event.Features // of arrivals, if everything is in memory; else they are in the file
-	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them; nil: not known
+	arrivals *spill.Buckets   // see arrival: also edges of their own, and ids that are to be forgotten
+	labels   *spill.Buckets   // id, class, time
+	kept     []event.Features // of arrivals
+	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them
 	// forgotten has, of each id that was forgotten, its row among the arrivals: those before it are forgotten
 	forgotten map[string]int64
 }
 
-// New returns a merger for a graph, which it does not change. Its files are below dir, which must exist; the caller
-// removes it once the grown graph is not needed any more. Empty: arrivals are kept in memory.
-func New(base Graph, dir string, disk durable.Disk) *Merger {
+// New returns a merger for a graph, which it does not change.
+func New(base *Data) *Merger {
 	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, form: base.form(),
-		answers: base.answers(), dir: dir, disk: disk, forgotten: map[string]int64{}}
-	m.arrivals, m.labels = m.spill("arrivals", 1), m.spill("labels", 1)
-	if d, ok := base.(*Data); ok {
-		m.settled = map[string]bool{}
-		for i, role := range d.roles() {
-			if role != None {
-				m.settled[d.IDs[i]] = true
-			}
+		answers: base.answers(), settled: map[string]bool{}, forgotten: map[string]int64{}}
+	m.arrivals, m.labels = m.spill(1), m.spill(1)
+	for i, role := range base.roles() {
+		if role != None {
+			m.settled[base.IDs[i]] = true
 		}
 	}
 	return m
 }
 
-// spill returns buckets in files, or in memory.
-func (m *Merger) spill(name string, n int) *spill.Buckets {
+// spill returns buckets of records.
+func (m *Merger) spill(n int) *spill.Buckets {
 	b := spill.InMemory(n)
-	if m.dir != "" {
-		b = spill.New(filepath.Join(m.dir, name), n, m.disk.Fault)
-	}
 	m.buckets = append(m.buckets, b)
 	return b
 }
@@ -109,9 +98,6 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	for k, id := range edges {
 		r.Text(id).Number(int64(of[k]))
 	}
-	if m.dir != "" {
-		return m.arrivals.Put(0, r.Floats(dense(&a.Features, m.base.Features())))
-	}
 	var f event.Features
 	if joins || m.UpdateFeatures {
 		f = event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
@@ -143,12 +129,9 @@ func (m *Merger) Edge(e *event.Edge) error {
 	return m.arrivals.Put(0, &r)
 }
 
-// mayJoin reports whether an arrival with this id can join T. Of data in memory the others are not kept: a topic that
-// is read from its beginning has mostly such.
+// mayJoin reports whether an arrival with this id can join T. The others are not kept: a topic that is read
+// from its beginning has mostly such.
 func (m *Merger) mayJoin(id string) bool {
-	if m.settled == nil {
-		return true
-	}
 	if m.settled[id] {
 		return false
 	}
@@ -169,19 +152,6 @@ func named(fields []schema.Field, columns []schema.Column) []schema.Field {
 		}
 	}
 	return kept
-}
-
-// dense returns d features.
-func dense(f *event.Features, d int) []float32 {
-	x := make([]float32, d)
-	if !f.Sparse {
-		copy(x, f.Values)
-		return x
-	}
-	for p, c := range f.Indices {
-		x[c] = f.Values[p]
-	}
-	return x
 }
 
 // Label takes the next label. An error is the disk's.
@@ -218,15 +188,14 @@ type arrival struct {
 	id      string
 	dropped int64
 	edges   []string
-	of      []property    // of the edges
-	record  *spill.Record // its features are not yet read
+	of      []property // of the edges
 }
 
 // eachArrival calls use with the arrivals in their order.
 func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) error {
 	var a arrival
 	return m.arrivals.Each(0, func(r *spill.Record) error {
-		a.id, a.dropped, a.edges, a.of, a.record = r.NextText(), r.NextNumber(), a.edges[:0], a.of[:0], r
+		a.id, a.dropped, a.edges, a.of = r.NextText(), r.NextNumber(), a.edges[:0], a.of[:0]
 		for range r.NextNumber() {
 			a.edges, a.of = append(a.edges, r.NextText()), append(a.of, property(r.NextNumber()))
 		}
@@ -238,25 +207,16 @@ func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) erro
 	})
 }
 
-// putFeatures appends the features of an arrival to a record, or their place in memory.
+// putFeatures appends the place of the features of an arrival to a record.
 func (m *Merger) putFeatures(r *spill.Record, a *arrival) *spill.Record {
-	if m.dir == "" {
-		return r.Number(int64(a.place))
-	}
-	return r.Bytes(a.record.NextBytes())
+	return r.Number(int64(a.place))
 }
 
 // nextFeatures reads what putFeatures wrote.
-func (m *Merger) nextFeatures(r *spill.Record) event.Features {
-	if m.dir == "" {
-		return m.kept[r.NextNumber()]
-	}
-	return event.Features{Values: r.NextFloats()}
-}
+func (m *Merger) nextFeatures(r *spill.Record) event.Features { return m.kept[r.NextNumber()] }
 
-// Grow returns the graph with the arrivals and labels, and the report of their outcomes. Tables are in files below the
-// merger's directory. If nothing changed it is the old graph, or with anew a copy. It is called once.
-func (m *Merger) Grow(ctx context.Context, anew bool) (grown Graph, _ Report, err error) {
+// Grow returns the graph with the arrivals and labels, and the report of their outcomes. If nothing changed it is the old graph, or with anew a copy. It is called once.
+func (m *Merger) Grow(ctx context.Context, anew bool) (grown *Data, _ Report, err error) {
 	defer func() {
 		for _, b := range m.buckets {
 			err = errors.Join(err, b.Close())

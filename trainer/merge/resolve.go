@@ -61,7 +61,7 @@ const (
 
 // gather puts all facts about an id into one bucket: first the graph's, then arrivals and labels in their order.
 func (g *growth) gather() error {
-	g.ids = g.spill("ids", bucketsFor(g.base.rows()+g.arrivals.Records()+g.labels.Records()))
+	g.ids = g.spill(bucketsFor(g.base.rows() + g.arrivals.Records() + g.labels.Records()))
 	var r spill.Record
 	put := func(id string) error { return g.ids.Put(g.ids.Of(id), &r) }
 	row := int64(0)
@@ -116,9 +116,9 @@ type knowledge struct {
 
 // resolve decides, a bucket of ids at a time, which arrivals join T and which nodes have another class.
 func (g *growth) resolve() error {
-	g.changes = g.spill("changes", ranges(g.base.rows()))
-	g.joins = g.spill("joins", ranges(g.arrivals.Records()))
-	g.labelled, g.latest = g.spill("labelled", 1), g.spill("latest", ranges(g.arrivals.Records()))
+	g.changes = g.spill(ranges(g.base.rows()))
+	g.joins = g.spill(ranges(g.arrivals.Records()))
+	g.labelled, g.latest = g.spill(1), g.spill(ranges(g.arrivals.Records()))
 	for k := range g.ids.Len() {
 		if err := errors.Join(g.ctx.Err(), g.resolveBucket(k)); err != nil {
 			return err
@@ -249,8 +249,8 @@ func (d *byRow[T]) on(row int64) (is T, ok bool, err error) {
 
 // update finds the features of arrivals that give them to nodes that were there.
 func (g *growth) update() error {
-	g.ofNodes, g.ofJoins = g.spill("features-nodes", ranges(g.base.rows())),
-		g.spill("features-joins", ranges(g.arrivals.Records()))
+	g.ofNodes, g.ofJoins = g.spill(ranges(g.base.rows())),
+		g.spill(ranges(g.arrivals.Records()))
 	if g.latest.Records() == 0 {
 		return nil
 	}

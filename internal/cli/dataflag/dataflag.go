@@ -148,45 +148,5 @@ func (d *Data) options() dataset.OpenOptions {
 	return dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
 }
 
-// Stream returns the data set to be read row by row; false if it cannot be ([dataset.OpenStream]).
-func (d *Data) Stream() (*table.Stream, bool, error) {
-	if d.Preset != "" || d.Dir != "" && d.namesTables() || d.Dir == "" && d.checkTables() != nil {
-		return nil, false, nil
-	}
-	s, ok, err := dataset.OpenStream(d.Dir, d.options())
-	if ok && err == nil {
-		for _, note := range s.Notes() {
-			fmt.Fprintf(d.Notes, "%s: %s\n", s.Name, note)
-		}
-		err = d.Warn(s.Name, s.Suspects)
-	}
-	return s, ok, err
-}
-
-// ByURL returns the tables of the data set, and its name, if they are named by URLs; false if they are not.
-func (d *Data) ByURL() (t table.Settings, name string, ok bool, err error) {
-	switch {
-	case d.Preset != "":
-		return t, "", false, nil
-	case table.IsURL(d.Dir):
-		return t, "", false, fmt.Errorf("--data is %s: tables by URL are named one by one, --nodes URL --edges URL", d.Dir)
-	case d.Dir == "":
-		t, name = d.Tables, d.Tables.Name()
-		if table.IsURL(string(t.Nodes)) || table.IsURL(t.Edges) {
-			err = d.checkTables()
-		}
-	case !d.namesTables():
-		t, name, _, err = dataset.Described(d.Dir, d.options())
-	}
-	switch {
-	case err != nil:
-		return t, "", false, err
-	case table.IsURL(string(t.Nodes)) != table.IsURL(t.Edges):
-		return t, "", false, fmt.Errorf("tables %s and %s: one is a URL and one is not, want both or neither", t.Nodes,
-			t.Edges)
-	}
-	return t, name, table.IsURL(string(t.Nodes)), nil
-}
-
 // namesTables reports whether flags name tables.
 func (d *Data) namesTables() bool { return d.Tables.Nodes != "" || d.Tables.Edges != "" }
