@@ -2,9 +2,13 @@
 // records of Rivulet's own schemas. [Schema] reads records of other writers' schemas: it finds an arrival's or a
 // label's fields by name, by the aliases of Rivulet's own schemas, and by type.
 //
-// github.com/twmb/avro parses the schemas and resolves their names. Records are read here, because an arrival's ids and
-// values go straight into memory that is used again (BenchmarkAvroReaders of package event: 7 µs for a sparse arrival
-// of Amazon Photo's shape, 27 by the library), and because a reader of others' records must not believe their counts.
+// github.com/twmb/avro parses the schemas and resolves their names. Records are read here, because fields of others'
+// schemas are found by name, alias and type, for which the library has no Go type, and because an arrival's ids and
+// values go straight into memory that is used again. For a sparse arrival of Amazon Photo's shape that takes 7 µs, and
+// 27 by the library (BenchmarkAvroReaders of package event). A stream of these, framed as a registry's clients do, is
+// drained at 11,700 arrivals a second by this reader, and at 7,100 (0.61 of it) where the library decodes into its
+// generic types and these are copied: medians of three consumers each, in turn in one process with an embedded Kafka.
+// Both bound what a hostile count can ask for.
 //
 // The reader has types of its own, which a schema's [Parse] makes of the library's tree. The tree cannot be read by: a
 // type that contains itself is in it by its name, and the library does not export the link to the definition; kinds are
