@@ -41,6 +41,7 @@ var kindsInSchemas = map[table.Kind]struct {
 	table.Time:          {reflect.TypeFor[time.Time](), "message", "null|timestamp-micros"},
 	table.Timestamp:     {reflect.TypeFor[time.Time](), "message", "null|timestamp-micros"},
 	table.IDs:           {reflect.TypeFor[[]string](), "repeated string", "array of string"},
+	table.Edges:         {reflect.TypeFor[[]string](), "repeated string", "array of string"},
 	table.Features:      {reflect.TypeFor[event.Features](), "message", "array of float|record|record"},
 	table.Struct:        {nil, "message", "record"},
 	table.Group:         {nil, "message", "null|record"},

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
-	"unsafe"
 
 	"rivulet/event"
 	"rivulet/event/fields"
@@ -26,7 +25,7 @@ func (s *Schema) DecodeInPlace(data []byte, a *event.Arrival) error {
 
 func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 	fields.BeginArrival(a)
-	found, err := s.decode(data, s.arrival, fields.Arrival, unsafe.Pointer(a), p, nil)
+	found, err := s.decode(data, s.arrival, fields.Arrival, table.At(fields.Arrival, a), p, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
 	}
@@ -36,7 +35,7 @@ func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) 
 // DecodeLabel reads one record that was written with the schema into l, as [protobuf.Codec.DecodeLabel] does.
 func (s *Schema) DecodeLabel(data []byte, l *event.Label) error {
 	*l = event.Label{Class: event.ByName}
-	_, err := s.decode(data, s.label, fields.Label, unsafe.Pointer(l), false,
+	_, err := s.decode(data, s.label, fields.Label, table.At(fields.Label, l), false,
 		func(found uint64) error { return fields.CheckReadLabel(l, found) })
 	return err
 }
@@ -44,13 +43,13 @@ func (s *Schema) DecodeLabel(data []byte, l *event.Label) error {
 // DecodeEdge reads one record that was written with the schema into e, as [protobuf.Codec.DecodeEdge] does.
 func (s *Schema) DecodeEdge(data []byte, e *event.Edge) error {
 	*e = event.Edge{Weight: 1}
-	_, err := s.decode(data, s.edge, fields.Edge, unsafe.Pointer(e), false, func(uint64) error { return e.Check() })
+	_, err := s.decode(data, s.edge, fields.Edge, table.At(fields.Edge, e), false, func(uint64) error { return e.Check() })
 	return err
 }
 
 // decode reads a record that is one message, and returns the set of its fields. check sees that set before the
 // record's end is looked at.
-func (s *Schema) decode(data []byte, roles []*table.Field, m *table.Message, base unsafe.Pointer, p fields.InPlace,
+func (s *Schema) decode(data []byte, roles []*table.Field, m *table.Message, base table.Ref, p fields.InPlace,
 	check func(found uint64) error) (uint64, error) {
 	if s.root.kind != kindRecord {
 		return 0, event.Errorf(event.ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())

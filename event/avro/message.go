@@ -3,7 +3,6 @@ package avro
 import (
 	"encoding/binary"
 	"math"
-	"unsafe"
 
 	"rivulet/event"
 	"rivulet/event/fields"
@@ -13,29 +12,29 @@ import (
 // AppendArrival appends a as a record of schema/arrival.avsc to dst. An arrival that [Codec.DecodeArrival] would refuse
 // is an error; dst is then returned as it was.
 func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
-	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival of", a.ID, nil)
+	return appendMessage(dst, fields.Arrival, table.At(fields.Arrival, a), "arrival of", a.ID, nil)
 }
 
 // AppendLabel appends l as a record of schema/label.avsc to dst. A label that [Codec.DecodeLabel] would refuse is an
 // error, and dst is then returned as it was.
 func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
-	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
+	return appendMessage(dst, fields.Label, table.At(fields.Label, l), "label of", l.ID, fields.CheckLabel(l))
 }
 
 // AppendEdge appends e as a record of schema/edge.avsc to dst. An edge that [Codec.DecodeEdge] would refuse is an
 // error, and dst is then returned as it was.
 func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
-	return appendMessage(dst, fields.Edge, unsafe.Pointer(e), "edge of", e.Source, e.Check())
+	return appendMessage(dst, fields.Edge, table.At(fields.Edge, e), "edge of", e.Source, e.Check())
 }
 
 // AppendPrediction appends p as a record of schema/prediction.avsc to dst, so that the same prediction always gives the
 // same bytes. A prediction that [protobuf.Codec.AppendPrediction] refuses is an error, and dst is then returned as it
 // was.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
-	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
+	return appendMessage(dst, fields.Prediction, table.At(fields.Prediction, p), "prediction of", p.ID, nil)
 }
 
-func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id string, err error) ([]byte, error) {
+func appendMessage(dst []byte, m *table.Message, base table.Ref, what, id string, err error) ([]byte, error) {
 	w := writer{fields.Writer{Buf: dst, Err: err}}
 	w.message(m, base)
 	return w.Result(dst, what, id)
@@ -43,7 +42,7 @@ func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id s
 
 // message writes a record: its fields, one after another. Fields that may be absent are a union, whose branch 0 is
 // null. Numbers are written here, as a call for each field would cost a prediction a tenth of its speed.
-func (w *writer) message(m *table.Message, base unsafe.Pointer) {
+func (w *writer) message(m *table.Message, base table.Ref) {
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		switch f.Kind {
@@ -132,14 +131,14 @@ func (w *writer) present(is bool) bool {
 }
 
 // compound writes a field that has parts of its own.
-func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
+func (w *writer) compound(f *table.Field, base table.Ref) {
 	failed := w.Err != nil
 	switch f.Kind {
-	case table.IDs:
+	case table.IDs, table.Edges:
 		w.ids(f, *f.Strings(base))
 		return
 	case table.Features:
-		features := (*event.Features)(f.Inner(base))
+		features := table.Inside[event.Features](f, base)
 		if features.Absent {
 			w.Fail(event.Errorf(event.ReasonUnparsable, f.Name, "is missing, and the schema wants it"))
 		}
@@ -155,14 +154,14 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 			w.message(f.Message, f.Inner(base))
 		}
 	case table.Pointer:
-		if target := f.Target(base); w.present(target != nil) {
+		if target, is := f.Target(base); w.present(is) {
 			w.message(f.Message, target)
 		}
 	}
 	w.Within(f.Name, -1, failed)
 }
 
-func (w *writer) list(f *table.Field, base unsafe.Pointer) {
+func (w *writer) list(f *table.Field, base table.Ref) {
 	first, n := f.Elements(base)
 	if n > 0 {
 		w.long(int64(n))
@@ -191,7 +190,7 @@ func (w *writer) ids(f *table.Field, list []string) {
 func (Codec) DecodePrediction(data []byte, p *event.Prediction) error {
 	fields.BeginPrediction(p)
 	r := newReader(ownPrediction, data)
-	_, err := r.message(ownPrediction.root, ownPrediction.prediction, fields.Prediction, unsafe.Pointer(p))
+	_, err := r.message(ownPrediction.root, ownPrediction.prediction, fields.Prediction, table.At(fields.Prediction, p))
 	if err == nil {
 		err = r.end()
 	}
@@ -200,7 +199,7 @@ func (Codec) DecodePrediction(data []byte, p *event.Prediction) error {
 
 // message reads a record by the writer's schema into a message and returns the set of its fields. roles has the
 // message's field for each field of the schema, nil for one that is passed over.
-func (r *reader) message(t *schemaType, roles []*table.Field, m *table.Message, base unsafe.Pointer) (
+func (r *reader) message(t *schemaType, roles []*table.Field, m *table.Message, base table.Ref) (
 	found uint64, err error) {
 	for i, f := range roles {
 		given := false
@@ -220,13 +219,13 @@ func (r *reader) message(t *schemaType, roles []*table.Field, m *table.Message, 
 }
 
 // field reads the value of a field, and returns false if it is null.
-func (r *reader) field(t *schemaType, f *table.Field, base unsafe.Pointer) (given bool, err error) {
+func (r *reader) field(t *schemaType, f *table.Field, base table.Ref) (given bool, err error) {
 	switch f.Kind { // an id has an error of its own for null, and features may be null in a branch of their union
 	case table.NodeID:
 		*f.String(base), err = r.id(t, f.Name)
 		return true, err
 	case table.Features:
-		err = r.features(t, (*event.Features)(f.Inner(base)))
+		err = r.features(t, table.Inside[event.Features](f, base))
 		if event.LacksFeatures(err) {
 			return false, nil
 		}
@@ -264,9 +263,9 @@ func (r *reader) field(t *schemaType, f *table.Field, base unsafe.Pointer) (give
 }
 
 // compound reads a field that has parts of its own.
-func (r *reader) compound(t *schemaType, f *table.Field, base unsafe.Pointer) (err error) {
+func (r *reader) compound(t *schemaType, f *table.Field, base table.Ref) (err error) {
 	switch f.Kind {
-	case table.IDs:
+	case table.IDs, table.Edges:
 		*f.Strings(base), err = r.edges(t, f.Name, *f.Strings(base))
 	case table.Struct, table.Group:
 		if err = r.inner(t, f, f.Inner(base)); err == nil && f.Kind == table.Group {
@@ -299,7 +298,7 @@ func (r *reader) compound(t *schemaType, f *table.Field, base unsafe.Pointer) (e
 }
 
 // inner reads a record inside of the record.
-func (r *reader) inner(t *schemaType, f *table.Field, base unsafe.Pointer) error {
+func (r *reader) inner(t *schemaType, f *table.Field, base table.Ref) error {
 	if t.kind != kindRecord {
 		return unwantedType(t, "", "a record")
 	}
@@ -308,7 +307,7 @@ func (r *reader) inner(t *schemaType, f *table.Field, base unsafe.Pointer) error
 }
 
 // whole reads an integer.
-func (r *reader) whole(t *schemaType, f *table.Field, base unsafe.Pointer) error {
+func (r *reader) whole(t *schemaType, f *table.Field, base table.Ref) error {
 	if t.kind != kindInt && t.kind != kindLong {
 		return unwantedType(t, f.Name, "an integer"+f.Hint)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-	"unsafe"
 
 	"rivulet/event"
 	"rivulet/event/connect"
@@ -23,7 +22,7 @@ import (
 var Arrival = table.New[event.Arrival]([]table.Field{
 	{Name: "id", Number: NumberID, Kind: table.NodeID, Presence: table.Required},
 	{Name: "features", Number: NumberDense, Kind: table.Features, Presence: table.Required},
-	{Name: "edges", Number: NumberEdges, Kind: table.IDs},
+	{Name: "edges", Number: NumberEdges, Kind: table.Edges},
 	{Name: "weights", Number: NumberWeights, Kind: table.Floats},
 	{Name: "incoming", Number: NumberIncoming, Kind: table.IDs},
 	{Name: "types", Number: NumberTypes, Kind: table.IDs},
@@ -229,7 +228,7 @@ func CheckMissing(m *table.Message, found uint64) error {
 }
 
 // CheckGroup refuses a group without values.
-func CheckGroup(m *table.Message, base unsafe.Pointer) error {
+func CheckGroup(m *table.Message, base table.Ref) error {
 	if len(m.Values(base)) == 0 {
 		return event.Errorf(event.ReasonUnparsable, "values", "is missing or empty")
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -39,7 +38,7 @@ func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 // decodeTokens is DecodeArrival for records of any form.
 func decodeTokens(data []byte, a *event.Arrival) error {
 	fields.BeginArrival(a)
-	found, err := decodeMessage(data, fields.Arrival, unsafe.Pointer(a), nil)
+	found, err := decodeMessage(data, fields.Arrival, table.At(fields.Arrival, a), a, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
 	}
@@ -50,7 +49,7 @@ func decodeTokens(data []byte, a *event.Arrival) error {
 // *[event.FieldError], then the content of l is undefined.
 func (Codec) DecodeLabel(data []byte, l *event.Label) error {
 	*l = event.Label{Class: event.ByName}
-	_, err := decodeMessage(data, fields.Label, unsafe.Pointer(l), func(found uint64) error {
+	_, err := decodeMessage(data, fields.Label, table.At(fields.Label, l), nil, func(found uint64) error {
 		return fields.CheckReadLabel(l, found)
 	})
 	return err
@@ -60,7 +59,7 @@ func (Codec) DecodeLabel(data []byte, l *event.Label) error {
 // then the content of e is undefined.
 func (Codec) DecodeEdge(data []byte, e *event.Edge) error {
 	*e = event.Edge{Weight: 1}
-	_, err := decodeMessage(data, fields.Edge, unsafe.Pointer(e), func(uint64) error { return e.Check() })
+	_, err := decodeMessage(data, fields.Edge, table.At(fields.Edge, e), nil, func(uint64) error { return e.Check() })
 	return err
 }
 
@@ -69,15 +68,17 @@ func (Codec) DecodeEdge(data []byte, e *event.Edge) error {
 // *[event.FieldError], then the content of p is undefined.
 func (Codec) DecodePrediction(data []byte, p *event.Prediction) error {
 	fields.BeginPrediction(p)
-	_, err := decodeMessage(data, fields.Prediction, unsafe.Pointer(p), nil)
+	_, err := decodeMessage(data, fields.Prediction, table.At(fields.Prediction, p), nil, nil)
 	return fields.EndPrediction(p, err)
 }
 
-// decodeMessage reads a record that is one message, and returns the set of its fields. check sees that set before the
-// record's end is looked at.
-func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check func(found uint64) error) (uint64, error) {
+// decodeMessage reads a record that is one message, and returns the set of its fields. a is the message if it is an
+// arrival, else nil. check sees the set before the record's end is looked at.
+func decodeMessage(data []byte, m *table.Message, base table.Ref, a *event.Arrival,
+	check func(found uint64) error) (uint64, error) {
 	d := decoders.Get().(*decoder)
 	defer d.release()
+	d.arrival = a
 	if err := d.begin(data, ""); err != nil {
 		return 0, err
 	}
@@ -94,7 +95,6 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check fun
 		d.weights = nil // the objects tell directions or types
 	}
 	if d.typed {
-		a := (*event.Arrival)(base)
 		if a.Types != nil {
 			return 0, event.Errorf(event.ReasonUnparsable, "types", "is there, and edges have types of their own")
 		}
@@ -104,14 +104,12 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer, check fun
 		a.Types = append(d.types, d.incomingTypes...)
 	}
 	if d.weights != nil {
-		a := (*event.Arrival)(base) // no other message has edges
 		if a.Weights != nil {
 			return 0, event.Errorf(event.ReasonUnparsable, "weights", "is there, and edges have weights of their own")
 		}
 		a.Weights = d.weights
 	}
 	if d.incoming != nil {
-		a := (*event.Arrival)(base)
 		if a.Incoming != nil {
 			return 0, event.Errorf(event.ReasonUnparsable, "incoming", "is there, and edges have directions of their own")
 		}
@@ -125,11 +123,12 @@ var decoders = sync.Pool{New: func() any { return &decoder{dec: new(jsontext.Dec
 // decoder reads a message by its table from the tokens of the library, and says why a record is refused. The library
 // gives values, checked for grammar and UTF-8, as parts of the record's bytes; only the message's fields are copied.
 type decoder struct {
-	data []byte // the record, not to be written to
-	buf  bytes.Buffer
-	dec  *jsontext.Decoder
-	name []byte // an unquoted object name, text or time
-	id   []byte // of a neighbour
+	data    []byte         // the record, not to be written to
+	arrival *event.Arrival // the message, if it is one: no other has edges
+	buf     bytes.Buffer
+	dec     *jsontext.Decoder
+	name    []byte // an unquoted object name, text or time
+	id      []byte // of a neighbour
 	// weights are the weights of the edges, if at least one edge is an object; else nil
 	weights []float32
 	weighs  bool // one of them has a weight
@@ -156,7 +155,7 @@ func (d *decoder) begin(data []byte, field string) error {
 }
 
 func (d *decoder) release() {
-	d.data, d.buf = nil, bytes.Buffer{}
+	d.data, d.buf, d.arrival = nil, bytes.Buffer{}, nil
 	d.dec.Reset(&d.buf) // releases the record
 	if cap(d.name) <= fields.MaxScratch {
 		decoders.Put(d)
@@ -173,7 +172,7 @@ func (d *decoder) end() error {
 
 // message reads an object into a message and returns the set of its fields. A null is a field that is missing, except
 // for the id of a node.
-func (d *decoder) message(m *table.Message, base unsafe.Pointer) (found uint64, err error) {
+func (d *decoder) message(m *table.Message, base table.Ref) (found uint64, err error) {
 	err = d.object("", func(name []byte) error {
 		f := m.ByName(name)
 		switch {
@@ -192,7 +191,7 @@ func (d *decoder) message(m *table.Message, base unsafe.Pointer) (found uint64, 
 }
 
 // field reads the value of one member.
-func (d *decoder) field(f *table.Field, base unsafe.Pointer) (err error) {
+func (d *decoder) field(f *table.Field, base table.Ref) (err error) {
 	switch f.Kind {
 	case table.ID:
 		if *f.String(base), err = d.text(f); err == nil && *f.String(base) == "" {
@@ -233,12 +232,11 @@ func (d *decoder) field(f *table.Field, base unsafe.Pointer) (err error) {
 }
 
 // compound reads a field that has parts of its own.
-func (d *decoder) compound(f *table.Field, base unsafe.Pointer) (err error) {
+func (d *decoder) compound(f *table.Field, base table.Ref) (err error) {
 	switch f.Kind {
+	case table.Edges:
+		return d.edges(d.arrival)
 	case table.IDs:
-		if f.Number == fields.NumberEdges {
-			return d.edges((*event.Arrival)(base)) // no other message has ids
-		}
 		e := fields.NewEdgeIDs()
 		defer e.Release()
 		e.Field = f.Name
@@ -250,7 +248,7 @@ func (d *decoder) compound(f *table.Field, base unsafe.Pointer) (err error) {
 		})
 		*f.Strings(base) = e.AppendTo(nil)
 	case table.Features:
-		err = d.features((*event.Features)(f.Inner(base)))
+		err = d.features(table.Inside[event.Features](f, base))
 	case table.Struct, table.Group:
 		if _, err = d.message(f.Message, f.Inner(base)); err == nil && f.Kind == table.Group {
 			err = fields.CheckGroup(f.Message, base)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -29,7 +28,7 @@ func (w *writer) member(f *table.Field) {
 
 // message writes one object. Each member is written with a comma before it, and the first comma becomes the brace.
 // The cases are not functions of their own, as a call for each field would cost a prediction a tenth of its speed.
-func (w *writer) message(m *table.Message, base unsafe.Pointer) {
+func (w *writer) message(m *table.Message, base table.Ref) {
 	start := len(w.Buf)
 	for i := range m.Fields {
 		f := &m.Fields[i]
@@ -100,14 +99,14 @@ func (w *writer) message(m *table.Message, base unsafe.Pointer) {
 }
 
 // compound writes a field that has parts of its own.
-func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
+func (w *writer) compound(f *table.Field, base table.Ref) {
 	failed := w.Err != nil
 	switch f.Kind {
-	case table.IDs:
+	case table.IDs, table.Edges:
 		w.ids(f, *f.Strings(base))
 		return
 	case table.Features:
-		if features := (*event.Features)(f.Inner(base)); !features.Absent {
+		if features := table.Inside[event.Features](f, base); !features.Absent {
 			w.member(f)
 			out, err := AppendFeatures(w.Buf, features)
 			w.Fail(err)
@@ -126,7 +125,7 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 			w.message(f.Message, f.Inner(base))
 		}
 	case table.Pointer:
-		if target := f.Target(base); target != nil {
+		if target, is := f.Target(base); is {
 			w.member(f)
 			w.message(f.Message, target)
 		}
@@ -134,7 +133,7 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 	w.Within(f.Name, -1, failed)
 }
 
-func (w *writer) list(f *table.Field, base unsafe.Pointer) {
+func (w *writer) list(f *table.Field, base table.Ref) {
 	first, n := f.Elements(base)
 	if n == 0 && f.Presence == table.Optional {
 		return
@@ -233,19 +232,19 @@ func (w *writer) time(f *table.Field, t time.Time) {
 // Features that are Absent are left out. An arrival that [Codec.DecodeArrival] would refuse for another reason is an
 // error, and dst is then returned unchanged.
 func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
-	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival", a.ID, nil)
+	return appendMessage(dst, fields.Arrival, table.At(fields.Arrival, a), "arrival", a.ID, nil)
 }
 
 // AppendEdge appends e as one JSON object to dst. An edge that [Codec.DecodeEdge] would refuse is an error, and dst is
 // then returned unchanged.
 func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
-	return appendMessage(dst, fields.Edge, unsafe.Pointer(e), "edge of", e.Source, e.Check())
+	return appendMessage(dst, fields.Edge, table.At(fields.Edge, e), "edge of", e.Source, e.Check())
 }
 
 // AppendLabel appends l as one JSON object to dst: id, class or class_name, time if it is not zero. A label that
 // [Codec.DecodeLabel] would refuse is an error, and dst is then returned unchanged.
 func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
-	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
+	return appendMessage(dst, fields.Label, table.At(fields.Label, l), "label of", l.ID, fields.CheckLabel(l))
 }
 
 // AppendPrediction appends p as one JSON object to dst. Class names, top, probabilities, logits, representation,
@@ -254,10 +253,10 @@ func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
 // have no JSON form and are an error, as is a time outside the years 1 to 9999; dst is then returned unchanged.
 // Such an IngestTime is left out.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
-	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
+	return appendMessage(dst, fields.Prediction, table.At(fields.Prediction, p), "prediction of", p.ID, nil)
 }
 
-func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id string, err error) ([]byte, error) {
+func appendMessage(dst []byte, m *table.Message, base table.Ref, what, id string, err error) ([]byte, error) {
 	w := writer{fields.Writer{Buf: dst, Err: err}}
 	w.message(m, base)
 	return w.Result(dst, what, id)

@@ -2,7 +2,6 @@ package protobuf
 
 import (
 	"math"
-	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -66,7 +65,7 @@ func walkArrival(data []byte, a *event.Arrival) error {
 			}
 			hasFeatures = true
 			err = readFeatures(&a.Features, v)
-		case table.IDs:
+		case table.IDs, table.Edges:
 			of := e
 			switch f.Number {
 			case fields.NumberIncoming:
@@ -76,7 +75,7 @@ func walkArrival(data []byte, a *event.Arrival) error {
 			}
 			err = of.Add(v.bytes)
 		default:
-			err = v.field(f, unsafe.Pointer(a))
+			err = v.field(f, table.At(fields.Arrival, a))
 		}
 		return err
 	})

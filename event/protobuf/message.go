@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 	"unicode/utf8"
-	"unsafe"
 
 	"rivulet/event"
 	"rivulet/event/fields"
@@ -17,19 +16,19 @@ import (
 // arrival that [Codec.DecodeArrival] would refuse is an error, and so is a time outside the years 1 to 9999; dst
 // is then returned unchanged.
 func (Codec) AppendArrival(dst []byte, a *event.Arrival) ([]byte, error) {
-	return appendMessage(dst, fields.Arrival, unsafe.Pointer(a), "arrival", a.ID, nil)
+	return appendMessage(dst, fields.Arrival, table.At(fields.Arrival, a), "arrival", a.ID, nil)
 }
 
 // AppendLabel appends l as one message to dst, fields in the order of their numbers. A label that [Codec.DecodeLabel]
 // would refuse is an error, and so is a time outside the years 1 to 9999; dst is then returned as it was.
 func (Codec) AppendLabel(dst []byte, l *event.Label) ([]byte, error) {
-	return appendMessage(dst, fields.Label, unsafe.Pointer(l), "label of", l.ID, fields.CheckLabel(l))
+	return appendMessage(dst, fields.Label, table.At(fields.Label, l), "label of", l.ID, fields.CheckLabel(l))
 }
 
 // AppendEdge appends e as one message to dst, fields in the order of their numbers. An edge that [Codec.DecodeEdge]
 // would refuse is an error; dst is then returned as it was.
 func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
-	return appendMessage(dst, fields.Edge, unsafe.Pointer(e), "edge of", e.Source, e.Check())
+	return appendMessage(dst, fields.Edge, table.At(fields.Edge, e), "edge of", e.Source, e.Check())
 }
 
 // AppendPrediction appends p as one message to dst. Fields are in the order of their numbers, and fields that are 0 or
@@ -37,10 +36,10 @@ func (Codec) AppendEdge(dst []byte, e *event.Edge) ([]byte, error) {
 // a count or a partition that the schema's integers cannot hold, and a time outside the years 1 to 9999 are errors, and
 // dst is then returned unchanged; only an IngestTime outside these years is left out.
 func (Codec) AppendPrediction(dst []byte, p *event.Prediction) ([]byte, error) {
-	return appendMessage(dst, fields.Prediction, unsafe.Pointer(p), "prediction of", p.ID, nil)
+	return appendMessage(dst, fields.Prediction, table.At(fields.Prediction, p), "prediction of", p.ID, nil)
 }
 
-func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id string, err error) ([]byte, error) {
+func appendMessage(dst []byte, m *table.Message, base table.Ref, what, id string, err error) ([]byte, error) {
 	w := writer{fields.Writer{Buf: dst, Err: err}}
 	w.message(m, base)
 	return w.Result(dst, what, id)
@@ -48,7 +47,7 @@ func appendMessage(dst []byte, m *table.Message, base unsafe.Pointer, what, id s
 
 // message writes the fields of a message in the order of their numbers, leaving out zero and absent ones. Numbers are
 // written here, as a call for each field would cost a prediction a tenth of its speed.
-func (w *writer) message(m *table.Message, base unsafe.Pointer) {
+func (w *writer) message(m *table.Message, base table.Ref) {
 	for i := range m.Ordered {
 		f := &m.Ordered[i]
 		switch f.Kind {
@@ -159,14 +158,14 @@ func (w *writer) time(f *table.Field, t time.Time) {
 }
 
 // compound writes a field that has parts of its own.
-func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
+func (w *writer) compound(f *table.Field, base table.Ref) {
 	switch f.Kind {
-	case table.IDs:
+	case table.IDs, table.Edges:
 		for i, id := range *f.Strings(base) {
 			w.id(f, id, i)
 		}
 	case table.Features:
-		w.features(f.Number, (*event.Features)(f.Inner(base)))
+		w.features(f.Number, table.Inside[event.Features](f, base))
 	case table.Struct:
 		w.inner(f, f.Inner(base), -1)
 	case table.Group:
@@ -174,7 +173,7 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 			w.inner(f, f.Inner(base), -1)
 		}
 	case table.Pointer:
-		if target := f.Target(base); target != nil {
+		if target, is := f.Target(base); is {
 			w.inner(f, target, -1)
 		}
 	case table.List:
@@ -187,7 +186,7 @@ func (w *writer) compound(f *table.Field, base unsafe.Pointer) {
 
 // inner writes a message, element k of a list unless k is negative. The path of an element is only made if there is
 // an error, as it costs an allocation.
-func (w *writer) inner(f *table.Field, base unsafe.Pointer, k int) {
+func (w *writer) inner(f *table.Field, base table.Ref, k int) {
 	failed := w.Err != nil
 	w.field(f)
 	w.Buf = append(w.Buf, 0)
@@ -201,7 +200,7 @@ func (w *writer) inner(f *table.Field, base unsafe.Pointer, k int) {
 // *[event.FieldError], after which l holds nothing to rely on.
 func (Codec) DecodeLabel(data []byte, l *event.Label) error {
 	*l = event.Label{Class: event.ByName}
-	found, err := decodeMessage(data, fields.Label, unsafe.Pointer(l))
+	found, err := decodeMessage(data, fields.Label, table.At(fields.Label, l))
 	if err != nil {
 		return err
 	}
@@ -212,7 +211,7 @@ func (Codec) DecodeLabel(data []byte, l *event.Label) error {
 // *[event.FieldError], after which e holds nothing to rely on.
 func (Codec) DecodeEdge(data []byte, e *event.Edge) error {
 	*e = event.Edge{Weight: 1}
-	if _, err := decodeMessage(data, fields.Edge, unsafe.Pointer(e)); err != nil {
+	if _, err := decodeMessage(data, fields.Edge, table.At(fields.Edge, e)); err != nil {
 		return err
 	}
 	return e.Check()
@@ -223,12 +222,12 @@ func (Codec) DecodeEdge(data []byte, e *event.Edge) error {
 // error is a *[event.FieldError], then the content of p is undefined.
 func (Codec) DecodePrediction(data []byte, p *event.Prediction) error {
 	fields.BeginPrediction(p)
-	_, err := decodeMessage(data, fields.Prediction, unsafe.Pointer(p))
+	_, err := decodeMessage(data, fields.Prediction, table.At(fields.Prediction, p))
 	return fields.EndPrediction(p, err)
 }
 
 // decodeMessage reads a record that is one message, and returns the set of its fields.
-func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer) (found uint64, err error) {
+func decodeMessage(data []byte, m *table.Message, base table.Ref) (found uint64, err error) {
 	if len(data) == 0 {
 		return 0, event.Errorf(event.ReasonUnparsable, "", "the record is empty")
 	}
@@ -236,7 +235,7 @@ func decodeMessage(data []byte, m *table.Message, base unsafe.Pointer) (found ui
 }
 
 // message reads a message and returns the set of its fields.
-func (v value) message(m *table.Message, base unsafe.Pointer) (found uint64, err error) {
+func (v value) message(m *table.Message, base table.Ref) (found uint64, err error) {
 	err = walk(v.bytes, v.at, m.Wire, func(v value) error {
 		f := m.ByNumber[v.num]
 		found |= f.Bit
@@ -265,7 +264,7 @@ var mayBeZero = [...]bool{table.Text: true, table.Index: true, table.Count: true
 	table.Floats: true, table.List: true, table.Features: true}
 
 // field reads the value of one field.
-func (v value) field(f *table.Field, base unsafe.Pointer) (err error) {
+func (v value) field(f *table.Field, base table.Ref) (err error) {
 	switch f.Kind {
 	case table.ID, table.NodeID:
 		*f.String(base), err = wireID(v, false)
@@ -303,7 +302,7 @@ func (v value) field(f *table.Field, base unsafe.Pointer) (err error) {
 }
 
 // compound reads a field that has parts of its own.
-func (v value) compound(f *table.Field, base unsafe.Pointer) (err error) {
+func (v value) compound(f *table.Field, base table.Ref) (err error) {
 	switch f.Kind {
 	case table.Struct, table.Group:
 		if _, err = v.message(f.Message, f.Inner(base)); err == nil && f.Kind == table.Group {

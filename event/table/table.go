@@ -2,13 +2,15 @@
 // kind, and its place in the Go struct. Writers and readers of all wire forms walk the rows, so that a new field is
 // one row and the struct's field.
 //
-// The rows of Rivulet's own messages are in package event (fields.go). A row holds the offset of the struct's field,
-// as a call of a function for each field would cost a writer a tenth of its speed (BenchmarkAppendPrediction); a test
-// compares the kind of each row with the Go type at its offset.
+// The rows of Rivulet's own messages are in package fields. A row holds the offset of the struct's field, as a call of a
+// function for each field would cost a writer a tenth of its speed (BenchmarkAppendPrediction). No other package casts:
+// [New] panics if the kind of a row does not fit the Go type at its offset, and [At] if a table is not the struct's, so a
+// row that is wrong ends the program at its start and cannot overwrite memory.
 package table
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"reflect"
 	"strconv"
@@ -41,6 +43,7 @@ const (
 	Time                          // time.Time, zero: absent; Timestamp, [null, timestamp-micros]
 	Timestamp                     // as Time; left out outside of the years that can be written
 	IDs                           // []string, none empty; repeated string, array of string
+	Edges                         // as IDs; in JSON also objects with weights, types and directions
 	Features                      // event.Features; one of three messages, union of three types
 	Struct                        // a struct inside of the struct; message, record
 	Group                         // fields of the same struct, there if the list among them is; message, [null, record]
@@ -88,6 +91,8 @@ type Field struct {
 	Len, TagLen uint8
 	// Bit is the field's bit in the set of fields that a reader has found.
 	Bit uint64
+
+	of reflect.Type // the Go type of the struct's field
 }
 
 // Wire is the form of a field in a message of Protobuf.
@@ -118,7 +123,7 @@ var wireTypes = [...]protowire.Type{Varint: protowire.VarintType, Fixed32: proto
 
 var wires = [...]Wire{ID: Bytes, NodeID: Bytes, Text: Bytes, OptionalText: Bytes, Word: Varint, Bool: Varint,
 	Index: Varint, OptionalIndex: Varint, Count: Varint, Int32: Varint, Int64: Varint, Float: Fixed32, Floats: FloatList,
-	Time: Bytes, Timestamp: Bytes, IDs: BytesList, Features: Bytes, Struct: Bytes, Group: Bytes, List: BytesList,
+	Time: Bytes, Timestamp: Bytes, IDs: BytesList, Edges: BytesList, Features: Bytes, Struct: Bytes, Group: Bytes, List: BytesList,
 	Pointer: Bytes}
 
 // MemberBytes is the room for a member's name in JSON.
@@ -142,17 +147,19 @@ type Message struct {
 	// Wire are the forms of the fields in Protobuf; the index is the number.
 	Wire []WireField
 
+	of       reflect.Type // the struct
 	byName   map[string]*Field
 	size     uintptr
 	required uint64 // the bits of the fields that Lacks asks for
 	// add appends an element to the slice of messages at a place, and alloc stores a new message in the pointer at a
 	// place. Both return the message.
-	add, alloc func(at unsafe.Pointer) unsafe.Pointer
+	add, alloc func(at unsafe.Pointer) Ref
 }
 
 // New returns the table of the messages that a T holds.
 func New[T any](fields []Field, others ...Alternative) *Message {
-	m := &Message{Fields: fields, byName: make(map[string]*Field, len(fields)), size: unsafe.Sizeof(*new(T))}
+	m := &Message{Fields: fields, of: reflect.TypeFor[T](), byName: make(map[string]*Field, len(fields)),
+		size: unsafe.Sizeof(*new(T))}
 	number := func(n protowire.Number, f *Field) {
 		for int(n) >= len(m.ByNumber) {
 			m.ByNumber, m.Wire = append(m.ByNumber, nil), append(m.Wire, WireField{})
@@ -165,9 +172,12 @@ func New[T any](fields []Field, others ...Alternative) *Message {
 		if len(member) > MemberBytes {
 			panic("table: no room for the name " + f.Name)
 		}
+		place := reflect.StructField{Type: m.of} // a Group's fields are of the struct itself
 		if f.Kind != Group {
-			f.Offset = offset(reflect.TypeFor[T](), cmp.Or(f.Go, f.Name))
+			place = field(m.of, cmp.Or(f.Go, f.Name))
 		}
+		f.mustBe(place.Type)
+		f.Offset = place.Offset
 		f.Len, f.Bit = uint8(copy(f.Member[:], member)), 1<<i
 		m.byName[f.Name] = f
 		if f.Presence == Required && f.Kind != Features {
@@ -186,31 +196,72 @@ func New[T any](fields []Field, others ...Alternative) *Message {
 			m.Ordered = append(m.Ordered, ordered)
 		}
 	}
-	m.add = func(at unsafe.Pointer) unsafe.Pointer {
+	m.add = func(at unsafe.Pointer) Ref {
 		list := (*[]T)(at)
 		*list = append(*list, *new(T))
-		return m.absent(unsafe.Pointer(&(*list)[len(*list)-1]))
+		return m.absent(Ref{unsafe.Pointer(&(*list)[len(*list)-1])})
 	}
-	m.alloc = func(at unsafe.Pointer) unsafe.Pointer {
+	m.alloc = func(at unsafe.Pointer) Ref {
 		p := new(T)
 		*(**T)(at) = p
-		return m.absent(unsafe.Pointer(p))
+		return m.absent(Ref{unsafe.Pointer(p)})
 	}
 	return m
 }
 
-// offset returns the place of a struct's field, whose name is a key in Go's spelling.
-func offset(of reflect.Type, key string) uintptr {
+// field returns a struct's field, whose name is a key in Go's spelling.
+func field(of reflect.Type, key string) reflect.StructField {
 	name := strings.ReplaceAll(key, "_", "")
 	f, ok := of.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
 	if !ok {
 		panic("table: " + of.String() + " has no field for " + key)
 	}
-	return f.Offset
+	return f
+}
+
+// goTypes are the Go types of kinds without a message of their own. Features are of a package above this one.
+var goTypes = [...]string{ID: "string", NodeID: "string", Text: "string", OptionalText: "string", Word: "string",
+	Bool: "bool", Index: "int", OptionalIndex: "int", Count: "int", Int32: "int", Int64: "int64", Float: "float32",
+	Floats: "[]float32", Time: "time.Time", Timestamp: "time.Time", IDs: "[]string", Edges: "[]string",
+	Features: "event.Features", Pointer: ""}
+
+// mustBe panics if the kind of a row does not fit a Go type.
+func (f *Field) mustBe(t reflect.Type) {
+	want := goTypes[f.Kind]
+	switch f.Kind {
+	case Struct, Group:
+		want = f.Message.of.String()
+	case List:
+		want = "[]" + f.Message.of.String()
+	case Pointer:
+		want = "*" + f.Message.of.String()
+	}
+	if f.of = t; t.String() != want {
+		panic(fmt.Sprintf("table: the kind of %s is for a %s, and the struct has a %s", f.Name, want, t))
+	}
+}
+
+// Ref is the place of a message in memory.
+type Ref struct{ at unsafe.Pointer }
+
+// At returns the place of a message, which panics if the table is not the struct's.
+func At[T any](m *Message, message *T) Ref {
+	if m.of != reflect.TypeFor[T]() {
+		panic("table: the table of " + m.of.String() + " is used for another struct")
+	}
+	return Ref{unsafe.Pointer(message)}
+}
+
+// Inside returns the field of a message as a struct of a package above this one, and panics if it is of another type.
+func Inside[T any](f *Field, message Ref) *T {
+	if f.of != reflect.TypeFor[T]() {
+		panic("table: " + f.Name + " is a " + f.of.String())
+	}
+	return (*T)(f.at(message))
 }
 
 // absent gives a new message the values by which fields are absent that are not Go's zero value.
-func (m *Message) absent(message unsafe.Pointer) unsafe.Pointer {
+func (m *Message) absent(message Ref) Ref {
 	for i := range m.Fields {
 		if f := &m.Fields[i]; f.Kind == OptionalIndex {
 			*f.Int(message) = -1
@@ -243,60 +294,61 @@ func (f *Field) WordNumber(word string) int {
 }
 
 // at returns the field's place in a message.
-func (f *Field) at(message unsafe.Pointer) unsafe.Pointer { return unsafe.Add(message, f.Offset) }
+func (f *Field) at(message Ref) unsafe.Pointer { return unsafe.Add(message.at, f.Offset) }
 
 // String returns the place of a string in a message. The methods below do the same for other types; the field's kind
 // says which one fits.
-func (f *Field) String(message unsafe.Pointer) *string { return (*string)(f.at(message)) }
+func (f *Field) String(message Ref) *string { return (*string)(f.at(message)) }
 
 // Flag is for Bool.
-func (f *Field) Flag(message unsafe.Pointer) *bool { return (*bool)(f.at(message)) }
+func (f *Field) Flag(message Ref) *bool { return (*bool)(f.at(message)) }
 
 // Int is for Index, OptionalIndex, Count and Int32.
-func (f *Field) Int(message unsafe.Pointer) *int { return (*int)(f.at(message)) }
+func (f *Field) Int(message Ref) *int { return (*int)(f.at(message)) }
 
 // Long is for Int64.
-func (f *Field) Long(message unsafe.Pointer) *int64 { return (*int64)(f.at(message)) }
+func (f *Field) Long(message Ref) *int64 { return (*int64)(f.at(message)) }
 
 // Number32 is for Float.
-func (f *Field) Number32(message unsafe.Pointer) *float32 { return (*float32)(f.at(message)) }
+func (f *Field) Number32(message Ref) *float32 { return (*float32)(f.at(message)) }
 
 // Numbers is for Floats.
-func (f *Field) Numbers(message unsafe.Pointer) *[]float32 { return (*[]float32)(f.at(message)) }
+func (f *Field) Numbers(message Ref) *[]float32 { return (*[]float32)(f.at(message)) }
 
 // Strings is for IDs.
-func (f *Field) Strings(message unsafe.Pointer) *[]string { return (*[]string)(f.at(message)) }
+func (f *Field) Strings(message Ref) *[]string { return (*[]string)(f.at(message)) }
 
 // When is for Time and Timestamp.
-func (f *Field) When(message unsafe.Pointer) *time.Time { return (*time.Time)(f.at(message)) }
+func (f *Field) When(message Ref) *time.Time { return (*time.Time)(f.at(message)) }
 
-// Inner is for Struct, Group and Features.
-func (f *Field) Inner(message unsafe.Pointer) unsafe.Pointer { return f.at(message) }
+// Inner is for Struct and Group.
+func (f *Field) Inner(message Ref) Ref { return Ref{f.at(message)} }
 
-// Target returns the message of a Pointer, nil if there is none.
-func (f *Field) Target(message unsafe.Pointer) unsafe.Pointer {
-	return *(*unsafe.Pointer)(f.at(message))
+// Target returns the message of a Pointer, and false if there is none.
+func (f *Field) Target(message Ref) (Ref, bool) {
+	target := *(*unsafe.Pointer)(f.at(message))
+	return Ref{target}, target != nil
 }
 
 // Alloc gives a Pointer a new message and returns it.
-func (f *Field) Alloc(message unsafe.Pointer) unsafe.Pointer { return f.Message.alloc(f.at(message)) }
+func (f *Field) Alloc(message Ref) Ref { return f.Message.alloc(f.at(message)) }
 
 // Add appends a new message to a List and returns it.
-func (f *Field) Add(message unsafe.Pointer) unsafe.Pointer { return f.Message.add(f.at(message)) }
+func (f *Field) Add(message Ref) Ref { return f.Message.add(f.at(message)) }
 
 // Elements returns the first message of a List and how many there are.
-func (f *Field) Elements(message unsafe.Pointer) (first unsafe.Pointer, n int) {
+func (f *Field) Elements(message Ref) (first Ref, n int) {
 	list := (*[]byte)(f.at(message)) // any slice has its length here; no bytes are read
-	return unsafe.Pointer(unsafe.SliceData(*list)), len(*list)
+	return Ref{unsafe.Pointer(unsafe.SliceData(*list))}, len(*list)
 }
 
 // Element returns message k of a List.
-func (f *Field) Element(first unsafe.Pointer, k int) unsafe.Pointer {
-	return unsafe.Add(first, uintptr(k)*f.Message.size)
+func (f *Field) Element(first Ref, k int) Ref {
+	return Ref{unsafe.Add(first.at, uintptr(k)*f.Message.size)}
 }
 
 // Values returns the list of a Group, which decides whether the group is there.
-func (m *Message) Values(message unsafe.Pointer) []float32 {
+func (m *Message) Values(message Ref) []float32 {
 	for i := range m.Fields {
 		if f := &m.Fields[i]; f.Kind == Floats {
 			return *f.Numbers(message)
