@@ -125,7 +125,7 @@ type AttachAndWait struct {
 	Attach
 	Wait      time.Duration `key:"wait" default:"0s" min:"0s" max:"1h" usage:"how long an arrival waits for edges that come as records of their own, and such an edge for its arrival, in the time of the records' timestamps; an arrival with as many edges as its edge_count says waits no longer" zero:"arrivals do not wait, and such edges are counted and passed over"`
 	MaxAhead  time.Duration `key:"max_ahead" default:"5s" min:"1ms" max:"1h" usage:"with attach.wait: how far a record's timestamp may lie beyond the newest one before it in the partition plus attach.wait; a record further ahead waits as if it were stamped with that newest one, and ends no other wait"`
-	WaitBytes Bytes         `key:"wait_bytes" default:"64MiB" min:"64KiB" usage:"with attach.wait: most bytes of the records between one that waits and the last that was read, each with 512 more, in all partitions of a consumer together, in equal shares; an arrival or an edge waits no longer than its partition's share lasts"`
+	WaitBytes Bytes         `key:"wait_bytes" default:"64MiB" min:"64KiB" usage:"with attach.wait: most bytes of the records between one that waits and the last that was read, with what was read of each and 512 more, in all partitions of a consumer together, in equal shares; an arrival or an edge waits no longer than its partition's share lasts"`
 	Unmatched string        `key:"unmatched" default:"dead_letter" oneof:"dead_letter|drop" usage:"with attach.wait: what becomes of an edge for which no arrival has waited, as of one between nodes that are known already; dead_letter: it goes to the dead-letter topic; drop: it is counted only"`
 }
 
