@@ -55,12 +55,11 @@ const (
 	AtLeastOnce = "at_least_once"
 	ExactlyOnce = "exactly_once" // predictions, dead letters and offsets are one transaction
 
-	Auto      = "auto"  // chosen by the artifact
-	On        = "on"    // for Attach.Arrivals and Input.Forget
-	Drop      = "drop"  // for AttachAndWait.Unmatched
-	LogJSON   = "json"  // a line of the log is JSON
-	ModeNode  = "node"  // each arrival on its own
-	ModeGraph = "graph" // edges among the arrivals of a micro-batch count
+	Auto     = "auto" // chosen by the artifact
+	On       = "on"   // for Attach.Arrivals and Input.Forget
+	Drop     = "drop" // for AttachAndWait.Unmatched
+	LogJSON  = "json" // a line of the log is JSON
+	ModeNode = "node" // each arrival on its own
 )
 
 func (c Consumer) problems() problems {

@@ -103,7 +103,7 @@ cache: {}
 	want.Kafka.Brokers.Brokers, want.Kafka.ClientID = []string{"a:1", "b:2"}, "from-flag"
 	want.Kafka.Group = "from-environment"
 	want.Kafka.Topics.DeadLetters = "dead"
-	want.Batch = Batch{BatchMode{ModeGraph}, 30, 8 << 20, 5 * time.Millisecond}
+	want.Batch = Batch{BatchMode{"graph"}, 30, 8 << 20, 5 * time.Millisecond}
 	want.Output = Output{Format: "protobuf", Registry: "none",
 		Answer: Answer{Probabilities: true, Logits: true, Representation: "embedding", Coverage: 0.9}}
 	want.Cache.Bytes = 1 << 30

@@ -31,9 +31,9 @@ type Serve struct {
 func (s Serve) problems() problems {
 	found := slices.Concat(attachProblems(s.Attach, s.Choice), cacheProblems(s.Cache, s.Choice),
 		lookupProblems(s.Features, s.Redis.RedisServer), choiceProblems(s.Choice))
-	found.when(s.Batch.Mode == ModeGraph, "batch.mode", s.Batch.Mode,
+	found.when(s.Batch.Mode != ModeNode, "batch.mode", s.Batch.Mode,
 		"an answer on request is of each arrival on its own: set batch.mode to node here (RIVULET_BATCH_MODE=node or "+
-			"--batch.mode=node), or predict graph batches with the consumer or rivulet predict --mode graph")
+			"--batch.mode=node), or predict "+s.Batch.Mode+" batches with the consumer or rivulet predict --mode "+s.Batch.Mode)
 	return found
 }
 

@@ -22,7 +22,6 @@ type attachment struct {
 	relations [][]uint32         // per arrival: relations of its edges
 	heavier   map[uint64]float32 // entry of ã -> its weight
 	listed    []int32            // per arrival: entries of its edge list that are in ã
-	standing  map[string]int32   // id -> the arrival that has it in ã
 	pairs     []uint64           // entries of ã, row in the upper half
 	adj       graph.CSR
 	dense     graph.Dense
@@ -37,12 +36,12 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // attach assembles the batch that the model sees. An edge list is read as follows (docs/algorithm.md, section 1):
 //
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
-//   - in a graph batch i–j is in ã if either lists the other; an id that is both a node of T and an arrival means the
+//   - i–j is in ã if either lists the other and sees it in the batch, as in a graph batch all do; an id that is both a node of T and an arrival means the
 //     node of T;
 //   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one;
 //   - where edges have types or directions, ã has none of them: edges among the arrivals of a batch are unknown, and so
 //     are neighbours by an edge of no type that the version knows;
-//   - every other id is unknown and counts in the prediction only, as do edges between arrivals in a node batch.
+//   - every other id is unknown and counts in the prediction only, as do edges between arrivals that do not see each other.
 //
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, even if it is a node of T:
 // it is in ã if its id is an arrival's, else it is unknown; [attachment.degrade] marks the predictions that this may
@@ -83,8 +82,8 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 		}
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
-	if p.Mode == Graph && d == nil {
-		out.batch.Adj = out.among(in, n, info.Weighted)
+	if !p.Mode.Repeatable() && d == nil {
+		out.batch.Adj = out.among(in, n, p.Mode, info.Weighted)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {
@@ -100,28 +99,21 @@ func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n 
 
 // among returns ã: symmetric, columns ascending; without values, or with weights, the larger where both arrivals
 // list each other. In a.listed it counts the entries of each arrival's edge list that are in ã.
-func (a *attachment) among(in *decodedBatch, n *neighbours, weighted bool) *graph.CSR {
+func (a *attachment) among(in *decodedBatch, n *neighbours, mode *attach.Mode, weighted bool) *graph.CSR {
 	arrivals := in.arrivals
 	if clear(a.heavier); weighted && a.heavier == nil {
 		a.heavier = make(map[uint64]float32)
 	}
-	if a.standing == nil {
-		a.standing = make(map[string]int32)
-	}
-	clear(a.standing)
-	for i, s := range arrivals {
-		a.standing[s.arrival.ID] = int32(i)
-	}
 	a.pairs = a.pairs[:0]
 	for i, s := range arrivals {
-		if a.standing[s.arrival.ID] != int32(i) {
+		if n.standing[s.arrival.ID] != int32(i) {
 			continue
 		}
 		for e, id := range s.arrival.Edges {
 			if n.known(i, e) {
 				continue
 			}
-			if j, arrived := a.standing[id]; arrived {
+			if j, arrived := n.standing[id]; arrived && mode.Sees(i, int(j)) {
 				there, back := uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i)
 				a.pairs = append(a.pairs, there, back)
 				a.listed[i]++

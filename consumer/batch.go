@@ -51,7 +51,6 @@ func (b *batch) shed() {
 	clear(b.decoded.fetched.ids)
 	clear(b.decoded.forgets)
 	b.neighbours.shed()
-	clear(b.attachment.standing)
 	predictions := b.predicted.predictions[:cap(b.predicted.predictions)] // also the withdrawn ones
 	for i := range predictions {
 		predictions[i].ID, predictions[i].Key = "", nil

@@ -83,7 +83,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 func TestMemoryOfAWithdrawnPrediction(t *testing.T) {
 	v, out := newTestVersion("v1"), &kept{}
 	v.predictor.Model = overflowing{v.predictor.Model}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Output: Output{TopK: 3}})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Node, Output: Output{TopK: 3}})
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e15
 	batches := [][]event.Arrival{{far, arrival("z", "t0")}, {arrival("a", "t0"), arrival("b", "t2")}}

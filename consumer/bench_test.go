@@ -195,10 +195,10 @@ func BenchmarkPath(b *testing.B) {
 	all := benchArrivals(b, 16*benchBatch)
 	for _, of := range []struct {
 		name   string
-		mode   Mode
+		mode   *attach.Mode
 		expert []int // widths of its layers; none: there is no expert
-	}{{"node", Node, nil}, {"graph", Graph, nil}, {"node/own=regression", Node, []int{benchClasses}},
-		{"node/own=hidden", Node, []int{64, benchClasses}}} {
+	}{{"node", attach.Node, nil}, {"graph", attach.Graph, nil}, {"node/own=regression", attach.Node, []int{benchClasses}},
+		{"node/own=hidden", attach.Node, []int{64, benchClasses}}} {
 		b.Run(of.name, func(b *testing.B) {
 			seen, v := newShares(), newBenchVersion()
 			v.predictor.Expert = benchExpert(of.expert)
@@ -247,7 +247,7 @@ func streamed(b *testing.B, all []kafka.Record, lanes int, path PipelineOptions)
 	seen := newShares()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	path.Deliverer, path.Mode, path.Observer = p, Node, &until{shares: seen, n: len(all), reached: cancel}
+	path.Deliverer, path.Mode, path.Observer = p, attach.Node, &until{shares: seen, n: len(all), reached: cancel}
 	c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}},
 		BatchSize: benchBatch, Lanes: lanes, Path: path})
 	expect.OK(b, err)

@@ -63,17 +63,6 @@ type Intake struct {
 	Ticket *ticket
 }
 
-// Mode decides whether the arrivals of a batch see each other (docs/algorithm.md, section 1).
-type Mode string
-
-// Modes.
-const (
-	// Graph keeps ã, the edges between the arrivals of a batch.
-	Graph Mode = "graph"
-	// Node takes every arrival on its own: ã is zero.
-	Node Mode = "node"
-)
-
 // RepresentationNone is the value of [Output.Representation] that asks for none.
 const RepresentationNone = "none"
 

@@ -36,7 +36,7 @@ func (v partial) Rows(ctx context.Context, ids []string, rows []attach.Row) erro
 }
 
 // predict takes one batch down the path of a version.
-func predict(t testing.TB, v Version, mode Mode, arrivals ...event.Arrival) []event.Prediction {
+func predict(t testing.TB, v Version, mode *attach.Mode, arrivals ...event.Arrival) []event.Prediction {
 	t.Helper()
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode,
@@ -60,19 +60,19 @@ func TestDegradedMarksWhatDependsOnUnreadRows(t *testing.T) {
 	arrivals := []event.Arrival{arrival("a", "t0", "t1"), arrival("b", "a"), arrival("c", "b", "t2"), arrival("d", "t2"),
 		arrival("e", "x")}
 	for _, c := range []struct {
-		mode   Mode
+		mode   *attach.Mode
 		joint  bool
 		unread string
 		want   []string
 	}{
-		{Node, false, "t1", []string{"a"}},
-		{Node, false, "t2", []string{"c", "d"}},
-		{Node, false, "x", []string{"e"}}, // it would be unknown, but who knows
-		{Node, false, "nobody lists it", nil},
-		{Node, true, "t1", []string{"a", "b", "c", "d", "e"}},
-		{Graph, false, "t1", []string{"a", "b", "c"}}, // connected through ã
-		{Graph, false, "x", []string{"e"}},
-		{Graph, false, "a", []string{"a", "b", "c"}}, // the edge a–b is there only if a is not in T
+		{attach.Node, false, "t1", []string{"a"}},
+		{attach.Node, false, "t2", []string{"c", "d"}},
+		{attach.Node, false, "x", []string{"e"}}, // it would be unknown, but who knows
+		{attach.Node, false, "nobody lists it", nil},
+		{attach.Node, true, "t1", []string{"a", "b", "c", "d", "e"}},
+		{attach.Graph, false, "t1", []string{"a", "b", "c"}}, // connected through ã
+		{attach.Graph, false, "x", []string{"e"}},
+		{attach.Graph, false, "a", []string{"a", "b", "c"}}, // the edge a–b is there only if a is not in T
 	} {
 		v := newTestVersion("v1")
 		v.info.Joint = c.joint
@@ -94,7 +94,7 @@ func TestDegradedIsAnArrivalWithoutTheseNodes(t *testing.T) {
 		for _, id := range rapid.SliceOf(rapid.SampledFrom(names)).Draw(rt, "unread") {
 			unread[id] = true
 		}
-		mode := rapid.SampledFrom([]Mode{Node, Graph}).Draw(rt, "mode")
+		mode := rapid.SampledFrom([]*attach.Mode{attach.Node, attach.Graph}).Draw(rt, "mode")
 		smaller := newTestVersion("v1")
 		maps.DeleteFunc(smaller.rows, func(id string, _ attach.Row) bool { return unread[id] })
 		whole, without := predict(t, newTestVersion("v1"), mode, arrivals...), predict(t, smaller, mode, arrivals...)
@@ -133,7 +133,7 @@ func TestDegradedAgainstTheEquations(t *testing.T) {
 		{"none is read", map[string]bool{"t0": true, "t1": true, "t2": true, "empty": true}, reference.New(2, 4)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := predict(t, partial{newTestVersion("v1"), c.unread}, Graph, arrivals...)
+			got := predict(t, partial{newTestVersion("v1"), c.unread}, attach.Graph, arrivals...)
 			x := reference.New(2, 4)
 			for i := range arrivals {
 				for k, v := range arrivals[i].Features.Values {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/infer/version"
 	"rivulet/kafka"
@@ -53,7 +54,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 		return nil, nil, false
 	})
 	v := newGrowingVersion()
-	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: Node, Arrivals: true})
+	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: attach.Node, Arrivals: true})
 	begin()
 	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")), Generation: nobody,
 		Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 2}}
@@ -82,7 +83,7 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	v := slowRows{newGrowingVersion(), 30 * time.Millisecond}
-	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: Node, Arrivals: true, Observer: seen}
+	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: attach.Node, Arrivals: true, Observer: seen}
 	exact, begin := s.exact(o)
 	begin()
 	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody,

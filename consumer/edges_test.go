@@ -39,7 +39,7 @@ func wantAdj(t *testing.T, b *attach.Batch, want string) {
 }
 
 func TestNeighbourIsKnownIfItsIDIsANodeOfT(t *testing.T) {
-	p, b := run(t, Node, arrival("a", "t0", "t2"))
+	p, b := run(t, attach.Node, arrival("a", "t0", "t2"))
 	wantCounts(t, p, "[2/0/0]")
 	if b.Known[0] != 2 || b.R.RowLen(0) != 2 {
 		t.Errorf("known %d, entries of r %d, want 2 and 2", b.Known[0], b.R.RowLen(0))
@@ -47,7 +47,7 @@ func TestNeighbourIsKnownIfItsIDIsANodeOfT(t *testing.T) {
 }
 
 func TestNeighbourIsKnownAlsoWhenItsRowIsEmpty(t *testing.T) {
-	p, b := run(t, Node, arrival("a", "t0", "empty"))
+	p, b := run(t, attach.Node, arrival("a", "t0", "empty"))
 	wantCounts(t, p, "[2/0/0]")
 	if b.Known[0] != 2 || b.R.RowLen(0) != 1 {
 		t.Errorf("known %d, entries of r %d, want 2 and 1", b.Known[0], b.R.RowLen(0))
@@ -55,7 +55,7 @@ func TestNeighbourIsKnownAlsoWhenItsRowIsEmpty(t *testing.T) {
 }
 
 func TestDegreeIsOnePlusKnownPlusDegreeAmongArrivals(t *testing.T) {
-	p, b := run(t, Graph, arrival("a", "t0", "b", "nobody"), arrival("b"))
+	p, b := run(t, attach.Graph, arrival("a", "t0", "b", "nobody"), arrival("b"))
 	wantCounts(t, p, "[1/1/1 0/1/0]")
 	if b.Known[0] != 1 || b.Adj.RowLen(0) != 1 {
 		t.Errorf("known %d, degree in ã %d, want 1 and 1", b.Known[0], b.Adj.RowLen(0))
@@ -63,17 +63,17 @@ func TestDegreeIsOnePlusKnownPlusDegreeAmongArrivals(t *testing.T) {
 }
 
 func TestUnknownIDsCountInThePredictionOnly(t *testing.T) {
-	with, b := run(t, Graph, arrival("a", "t0", "x", "y", "z"))
+	with, b := run(t, attach.Graph, arrival("a", "t0", "x", "y", "z"))
 	wantCounts(t, with, "[1/0/3]")
 	wantAdj(t, b, "[[]]")
-	without, _ := run(t, Graph, arrival("a", "t0"))
+	without, _ := run(t, attach.Graph, arrival("a", "t0"))
 	if with[0].Probability != without[0].Probability {
 		t.Errorf("probability %v with unknown neighbours, %v without", with[0].Probability, without[0].Probability)
 	}
 }
 
 func TestDuplicatesMerge(t *testing.T) {
-	p, b := run(t, Graph, arrival("a", "t0", "b", "t0", "b", "x", "x"), arrival("b"))
+	p, b := run(t, attach.Graph, arrival("a", "t0", "b", "t0", "b", "x", "x"), arrival("b"))
 	wantCounts(t, p, "[1/1/1 0/1/0]")
 	wantAdj(t, b, "[[1] [0]]")
 }
@@ -90,18 +90,18 @@ func TestSelfEdgesAreDroppedAndCounted(t *testing.T) {
 }
 
 func TestInAGraphBatchAnEdgeExistsIfEitherListsTheOther(t *testing.T) {
-	p, b := run(t, Graph, arrival("a", "b"), arrival("b"), arrival("c", "b"), arrival("d"))
+	p, b := run(t, attach.Graph, arrival("a", "b"), arrival("b"), arrival("c", "b"), arrival("d"))
 	wantAdj(t, b, "[[1] [0 2] [1] []]")
 	wantCounts(t, p, "[0/1/0 0/2/0 0/1/0 0/0/0]")
 }
 
 func TestAnEdgeThatBothListIsOneEdge(t *testing.T) {
-	_, b := run(t, Graph, arrival("a", "b"), arrival("b", "a"))
+	_, b := run(t, attach.Graph, arrival("a", "b"), arrival("b", "a"))
 	wantAdj(t, b, "[[1] [0]]")
 }
 
 func TestOfTwoArrivalsWithOneIDBothArePredictedAndTheLaterStands(t *testing.T) {
-	p, b := run(t, Graph, arrival("a", "t0", "c"), arrival("a", "t2"), arrival("c", "a"))
+	p, b := run(t, attach.Graph, arrival("a", "t0", "c"), arrival("a", "t2"), arrival("c", "a"))
 	if len(p) != 3 {
 		t.Fatalf("%d predictions, want 3", len(p))
 	}
@@ -111,26 +111,26 @@ func TestOfTwoArrivalsWithOneIDBothArePredictedAndTheLaterStands(t *testing.T) {
 
 func TestAnIDOfTIsTheNodeOfTAlsoWhenItArrives(t *testing.T) {
 	// "t0" arrives. Whoever lists t0 means the node of T; what the arrival lists itself are its own edges.
-	p, b := run(t, Graph, arrival("t0", "c"), arrival("c"), arrival("d", "t0"))
+	p, b := run(t, attach.Graph, arrival("t0", "c"), arrival("c"), arrival("d", "t0"))
 	wantAdj(t, b, "[[1] [0] []]")
 	wantCounts(t, p, "[0/1/0 0/1/0 1/0/0]")
 }
 
 func TestInANodeBatchEdgesToOtherArrivalsAreUnknown(t *testing.T) {
-	p, b := run(t, Node, arrival("a", "b", "t0"), arrival("b", "a"))
+	p, b := run(t, attach.Node, arrival("a", "b", "t0"), arrival("b", "a"))
 	wantAdj(t, b, "none")
 	wantCounts(t, p, "[1/0/1 0/0/1]")
 }
 
 func TestAnArrivalWithoutKnownNeighboursIsPredictedFromItsFeatures(t *testing.T) {
-	alone, _ := run(t, Node, arrival("a"))
-	unknown, _ := run(t, Node, arrival("a", "x"))
+	alone, _ := run(t, attach.Node, arrival("a"))
+	unknown, _ := run(t, attach.Node, arrival("a", "x"))
 	if alone[0].Probability != unknown[0].Probability || alone[0].Probability == 0 {
 		t.Errorf("probability %v without edges, %v with an unknown one", alone[0].Probability, unknown[0].Probability)
 	}
 	other := arrival("a")
 	other.Features.Values[0] += 3
-	moved, _ := run(t, Node, other)
+	moved, _ := run(t, attach.Node, other)
 	if moved[0].Probability == alone[0].Probability {
 		t.Error("the prediction does not depend on the features")
 	}
@@ -145,7 +145,7 @@ func TestAdjacencyProperty(t *testing.T) {
 			arrivals = append(arrivals, arrival(rapid.SampledFrom(ids).Draw(r, "id"),
 				rapid.SliceOfN(rapid.SampledFrom(ids), 0, 6).Draw(r, "edges")...))
 		}
-		_, b := run(t, Graph, arrivals...)
+		_, b := run(t, attach.Graph, arrivals...)
 		known := func(id string) bool { return newTestVersion("").rows[id].Known }
 		stands := func(i int) bool {
 			return !slices.ContainsFunc(arrivals[i+1:], func(a event.Arrival) bool { return a.ID == arrivals[i].ID })

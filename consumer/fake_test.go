@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,7 +204,7 @@ func records(t testing.TB, arrivals ...event.Arrival) []kafka.Record {
 }
 
 // run takes one batch of arrivals down the path and returns the predictions and the batch that the model saw.
-func run(t testing.TB, mode Mode, arrivals ...event.Arrival) ([]event.Prediction, *attach.Batch) {
+func run(t testing.TB, mode *attach.Mode, arrivals ...event.Arrival) ([]event.Prediction, *attach.Batch) {
 	t.Helper()
 	v, out := newTestVersion("v1"), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode})
@@ -242,7 +243,7 @@ func (numberingVersion) Rows(context.Context, []string, []attach.Row) error {
 }
 
 // sameByNumber fails unless a version that has M in memory predicts the same of the same batch, bit for bit.
-func sameByNumber(t testing.TB, mode Mode, arrivals []event.Arrival, want *kept, by *testVersion) {
+func sameByNumber(t testing.TB, mode *attach.Mode, arrivals []event.Arrival, want *kept, by *testVersion) {
 	t.Helper()
 	v, got := numbering(), &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: got, Mode: mode})
@@ -257,8 +258,10 @@ func sameByNumber(t testing.TB, mode Mode, arrivals []event.Arrival, want *kept,
 	}
 }
 
+// pipeline is of graph batches unless o says otherwise.
 func pipeline(t testing.TB, o PipelineOptions) *Pipeline {
 	t.Helper()
+	o.Mode = stdcmp.Or(o.Mode, attach.Graph)
 	p, err := NewPipeline(o)
 	expect.OK(t, err)
 	return p

@@ -13,6 +13,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/test/expect"
@@ -64,7 +65,7 @@ func TestFeaturesAreLookedUp(t *testing.T) {
 	all := func() []event.Arrival {
 		return []event.Arrival{arrival("a", "t0", "b"), arrival("b", "t1"), arrival("c", "a", "nobody"), arrival("d")}
 	}
-	for _, mode := range []Mode{Node, Graph} {
+	for _, mode := range []*attach.Mode{attach.Node, attach.Graph} {
 		want, got, seen := &kept{}, &kept{}, &recorder{}
 		if err := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: want, Mode: mode}).Process(
 			t.Context(), Intake{Records: records(t, all()...)}); err != nil {

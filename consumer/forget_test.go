@@ -40,7 +40,7 @@ func (f *forgets) Forget(_ context.Context, ids []string) (n int, err error) {
 }
 
 // forgetting returns a path that forgets, of one version.
-func forgetting(t testing.TB, v *growingVersion, out Deliverer, mode Mode) (*Pipeline, *forgets) {
+func forgetting(t testing.TB, v *growingVersion, out Deliverer, mode *attach.Mode) (*Pipeline, *forgets) {
 	f := &forgets{version: v}
 	return pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true, Forget: f,
 		Forms: read.Reader{Forget: true}}), f
@@ -67,7 +67,7 @@ func events(t testing.TB, texts ...string) []kafka.Record {
 func rowOf(t testing.TB, text string) attach.Row {
 	t.Helper()
 	v := newGrowingVersion()
-	p, _ := forgetting(t, v, &kept{}, Node)
+	p, _ := forgetting(t, v, &kept{}, attach.Node)
 	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, text)}))
 	return v.store[strings.Fields(text)[0]]
 }
@@ -87,7 +87,7 @@ func TestTheLastRecordDecides(t *testing.T) {
 		{[]string{"-x", "x t0", "x t2"}, "x t2"},
 	} {
 		for cut := range len(c.texts) { // 0: one batch
-			for _, mode := range []Mode{Node, Graph} {
+			for _, mode := range []*attach.Mode{attach.Node, attach.Graph} {
 				for _, before := range []bool{false, true} {
 					v, out := newGrowingVersion(), &kept{}
 					if before {
@@ -131,7 +131,7 @@ func TestTheLastRecordGetsNoRow(t *testing.T) {
 	}{{[]string{"-x", "x gone"}, false}, {[]string{"x t0", "-x", "x gone"}, false}, {[]string{"x t2", "x gone"}, true}} {
 		v := newGrowingVersion()
 		v.rows["gone"] = attach.Row{Unread: true}
-		p, _ := forgetting(t, v, &kept{}, Node)
+		p, _ := forgetting(t, v, &kept{}, attach.Node)
 		expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "x t0")}))
 		old := v.store["x"]
 		expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, c.texts...)}))
@@ -169,7 +169,7 @@ func TestForgettingInAnyStream(t *testing.T) {
 			var wait sync.WaitGroup
 			for rest := all; len(rest) > 0; {
 				n := rapid.IntRange(1, len(rest)).Draw(rt, "records of a batch")
-				p, _ := forgetting(t, v, out, Node)
+				p, _ := forgetting(t, v, out, attach.Node)
 				in := Intake{Name: "b", Records: rest[:n], After: before, Ticket: newTicket()}
 				before, rest = in.Ticket, rest[n:]
 				wait.Go(func() { in.Ticket.settle(p.Process(t.Context(), in)) })
@@ -186,7 +186,7 @@ func TestForgettingInAnyStream(t *testing.T) {
 // of the next batch have not.
 func TestNeighboursWhileAnIDIsForgotten(t *testing.T) {
 	v, out := newGrowingVersion(), &kept{}
-	p, _ := forgetting(t, v, out, Node)
+	p, _ := forgetting(t, v, out, attach.Node)
 	for _, texts := range [][]string{{"x t0"}, {"a x", "-x", "b x"}, {"c x"}} {
 		expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: events(t, texts...)}))
 	}
@@ -202,7 +202,7 @@ func TestNeighboursWhileAnIDIsForgotten(t *testing.T) {
 // Nothing is committed, nor published behind it, before a removal has succeeded.
 func TestForgettingIsDoneBeforeTheCommit(t *testing.T) {
 	v, out := newGrowingVersion(), &kept{}
-	p, f := forgetting(t, v, out, Node)
+	p, f := forgetting(t, v, out, attach.Node)
 	in := Intake{Name: "b", Records: events(t, "-x", "y t0"), Ticket: newTicket()}
 	f.fails = errors.New("connection refused")
 	err := p.Process(t.Context(), in)
@@ -219,12 +219,12 @@ func TestForgettingIsDoneBeforeTheCommit(t *testing.T) {
 // Where forgetting is off, deletes and tombstones are passed over.
 func TestForgettingIsOff(t *testing.T) {
 	v, out, stats := newGrowingVersion(), &kept{}, &counted{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: stats})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Node, Arrivals: true, Observer: stats})
 	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "x t0", "-x")}))
 	if s := stats.last; len(v.store) != 1 || s.Forgets > 0 || len(s.Skipped) != 1 {
 		t.Errorf("rows %v, stats %+v", v.store, s)
 	}
-	p, _ = forgetting(t, v, out, Node)
+	p, _ = forgetting(t, v, out, attach.Node)
 	p.Observer = stats
 	expect.OK(t, p.Process(t.Context(), Intake{Records: events(t, "-x", "-nobody")}))
 	if s := stats.last; s.Forgets != 2 || s.Forgotten != 1 || len(s.Skipped) > 0 {

@@ -10,6 +10,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -17,7 +18,7 @@ import (
 // The form of a record is its header's, else Codec's; the prediction does not depend on it.
 func TestFormsOfArrivals(t *testing.T) {
 	arrivals := []event.Arrival{arrival("a", "t0", "c"), arrival("b", "t1", "x"), arrival("c"), arrival("d", "a")}
-	want, _ := run(t, Graph, arrivals...)
+	want, _ := run(t, attach.Graph, arrivals...)
 	header := func(ct string) []event.Header {
 		return []event.Header{{Key: event.HeaderContentType, Value: []byte(ct)}}
 	}
@@ -45,7 +46,7 @@ func TestFormsOfArrivals(t *testing.T) {
 				}
 			}
 			out := &kept{}
-			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: Graph,
+			p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out, Mode: attach.Graph,
 				Forms: read.Reader{Default: tc.standard}})
 			expect.OK(t, p.Process(t.Context(), in))
 			if diff := cmp.Diff(want, out.predictions(),

@@ -14,21 +14,21 @@ import (
 
 // earlier is the memory of a lookup of rows of earlier arrivals.
 type earlier struct {
-	inBatch map[string]bool // ids of the batch's own arrivals, in a graph batch
-	places  []int32         // positions in the neighbours' ids of the asked ids
-	asked   []string        // ids of neighbours that are not in T
-	found   []attach.Row    // rows of the asked ids
-	rows    []attach.Row    // per neighbour's id: its row as a node of T, else as an arrival
+	wanted []bool       // per neighbour's id: an edge that is not in ã leads to it
+	places []int32      // positions in the neighbours' ids of the asked ids
+	asked  []string     // ids of neighbours that are not in T
+	found  []attach.Row // rows of the asked ids
+	rows   []attach.Row // per neighbour's id: its row as a node of T, else as an arrival
 }
 
 // meet looks up, among the rows of earlier arrivals, the neighbours that are not in T. It returns the rows of all ids.
 //
-// In a graph batch, neighbours that are arrivals of the batch itself are in ã and are not looked up. listed are the ids
-// of neighbours.
+// Neighbours that an arrival sees in the batch itself are in ã and are not looked up for it. listed are the ids of
+// neighbours.
 func (p *Pipeline) meet(ctx context.Context, out *neighbours, grown version.Growth, arrivals []*slot,
 	listed []string) ([]attach.Row, error) {
 	m := &out.earlier
-	m.strangers(listed, out.original, arrivals, p.Mode)
+	m.strangers(out, arrivals, listed, p.Mode)
 	m.found = zeroed(m.found, len(m.asked))
 	if err := grown.Find(ctx, m.asked, m.found); err != nil {
 		return nil, err
@@ -51,20 +51,20 @@ func (n *neighbours) addOwn(arrivals []*slot) {
 	}
 }
 
-// strangers lists the ids to look up: the neighbours that are not in T and, in a graph batch, not in ã.
-func (m *earlier) strangers(listed []string, original []attach.Row, arrivals []*slot, mode Mode) {
-	if m.inBatch == nil {
-		m.inBatch = make(map[string]bool)
-	}
-	clear(m.inBatch)
-	if mode == Graph {
-		for _, s := range arrivals {
-			m.inBatch[s.arrival.ID] = true
+// strangers lists the ids to look up: the neighbours that are not in T, on an edge that is not in ã.
+func (m *earlier) strangers(n *neighbours, arrivals []*slot, listed []string, mode *attach.Mode) {
+	m.wanted = zeroed(m.wanted, len(listed))
+	at := n.at
+	for i, s := range arrivals {
+		edges := len(s.arrival.Edges)
+		for _, k := range at[:edges] {
+			m.wanted[k] = m.wanted[k] || !n.sees(mode, i, k)
 		}
+		at = at[edges:]
 	}
 	m.places, m.asked = m.places[:0], m.asked[:0]
 	for k, id := range listed {
-		if row := &original[k]; !row.Known && !row.Unread && !m.inBatch[id] {
+		if row := &n.original[k]; m.wanted[k] && !row.Known && !row.Unread {
 			m.places, m.asked = append(m.places, int32(k)), append(m.asked, id)
 		}
 	}

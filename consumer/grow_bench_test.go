@@ -22,6 +22,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
@@ -149,7 +150,7 @@ func BenchmarkGrowth(b *testing.B) {
 			var path [2]*Pipeline
 			for k, version := range []Version{g.off, g.on} {
 				seen[k] = newShares()
-				path[k] = pipeline(b, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: Node, Observer: seen[k],
+				path[k] = pipeline(b, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: attach.Node, Observer: seen[k],
 					Arrivals: k > 0})
 			}
 			var took, used [2]time.Duration

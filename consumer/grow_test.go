@@ -69,7 +69,7 @@ func (v *growingVersion) Keep(_ context.Context, arrived []growth.ArrivalRow) er
 }
 
 // stream takes batches of records down the path, one after another.
-func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]event.Prediction {
+func stream(t *testing.T, v Version, mode *attach.Mode, batches ...[]kafka.Record) [][]event.Prediction {
 	t.Helper()
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: mode, Arrivals: true})
@@ -84,8 +84,8 @@ func stream(t *testing.T, v Version, mode Mode, batches ...[]kafka.Record) [][]e
 func TestLaterArrivalsAttach(t *testing.T) {
 	v := newGrowingVersion()
 	all := records(t, arrival("p", "t0", "t1", "nobody"), arrival("q", "p", "t2", "q"), arrival("r", "p", "q", "nobody"))
-	for mode, want := range map[Mode][3][3]int{Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}},
-		Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
+	for mode, want := range map[*attach.Mode][3][3]int{attach.Node: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}},
+		attach.Graph: {{2, 0, 1}, {1, 1, 0}, {0, 2, 1}}} {
 		clear(v.store)
 		got := stream(t, v, mode, all[:1], all[1:2], all[2:])
 		for k, of := range got {
@@ -114,7 +114,7 @@ func TestLaterArrivalsAttach(t *testing.T) {
 // In its own batch an arrival is a neighbour in ã or unknown, also where it has a row already.
 func TestArrivalsOfOneBatch(t *testing.T) {
 	all := records(t, arrival("p", "q", "t0"), arrival("q", "t1"))
-	for mode, inBatch := range map[Mode]int{Node: 0, Graph: 1} {
+	for mode, inBatch := range map[*attach.Mode]int{attach.Node: 0, attach.Graph: 1} {
 		v := newGrowingVersion()
 		first := stream(t, v, mode, all)[0]
 		for _, p := range first {
@@ -125,17 +125,35 @@ func TestArrivalsOfOneBatch(t *testing.T) {
 	}
 }
 
+// A mode is what it says of who sees whom: here the first two arrivals of a batch see each other, and so on. A neighbour
+// that is not seen in the batch is looked up among the rows of earlier arrivals, and one that is seen is not.
+func TestAModeSaysWhoSeesWhom(t *testing.T) {
+	pairs := &attach.Mode{Name: "pairs", Sees: func(i, j int) bool { return i/2 == j/2 }}
+	v := newGrowingVersion()
+	got := stream(t, v, pairs, records(t, arrival("q", "t1"), arrival("r", "t2")),
+		records(t, arrival("p", "q", "r", "t0"), arrival("q", "t1", "r"), arrival("r", "t2"), arrival("s", "r", "p")))[1]
+	for i, want := range []event.Prediction{{ID: "p", Known: 1, InBatch: 1, Arrivals: 1},
+		{ID: "q", Known: 1, InBatch: 1, Arrivals: 1}, {ID: "r", Known: 1, InBatch: 1},
+		{ID: "s", InBatch: 1, Unknown: 1}} {
+		if p := got[i]; p.ID != want.ID || p.Known != want.Known || p.InBatch != want.InBatch ||
+			p.Arrivals != want.Arrivals || p.Unknown != want.Unknown {
+			t.Errorf("%s: %d known, %d in the batch, %d arrivals, %d unknown, want %+v", p.ID, p.Known, p.InBatch, p.Arrivals,
+				p.Unknown, want)
+		}
+	}
+}
+
 // An id that arrives again gets the row of its last arrival, also within a batch.
 func TestTheLastArrivalHasTheRow(t *testing.T) {
 	v := newGrowingVersion()
-	stream(t, v, Node, records(t, arrival("p", "t0")))
+	stream(t, v, attach.Node, records(t, arrival("p", "t0")))
 	first := v.store["p"]
-	stream(t, v, Node, records(t, arrival("p", "t1"), arrival("p", "t1", "t2")))
+	stream(t, v, attach.Node, records(t, arrival("p", "t1"), arrival("p", "t1", "t2")))
 	last := v.store["p"]
 	if v.written != 2 || cmp.Equal(first, last) {
 		t.Errorf("%d rows are written, the first is %+v, the last %+v", v.written, first, last)
 	}
-	stream(t, v, Node, records(t, arrival("p", "t1", "t2")))
+	stream(t, v, attach.Node, records(t, arrival("p", "t1", "t2")))
 	expect.Same(t, last, v.store["p"], "the row of the last one alone")
 }
 
@@ -146,7 +164,7 @@ func TestWhoGetsNoRow(t *testing.T) {
 	v.predictor.Model = overflowing{v.predictor.Model}
 	far := arrival("far", "t1")
 	far.Features.Values[0] = 1e30
-	stream(t, v, Node, records(t, arrival("t0", "t1"), arrival("lacking", "gone"), arrival("gone", "t0"), far,
+	stream(t, v, attach.Node, records(t, arrival("t0", "t1"), arrival("lacking", "gone"), arrival("gone", "t0"), far,
 		arrival("p")))
 	if got := slices.Sorted(maps.Keys(v.store)); !slices.Equal(got, []string{"p"}) {
 		t.Errorf("rows of %v, want of p alone", got)
@@ -158,7 +176,7 @@ func TestRowsAreWrittenBeforeTheCommit(t *testing.T) {
 	v := newGrowingVersion()
 	v.full = errors.New("connection refused")
 	out := &kept{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Node, Arrivals: true})
 	in := Intake{Name: "b", Records: records(t, arrival("p", "t0"))}
 	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) || errors.Is(err, ErrLookup) || out.committed != 0 ||
 		out.aborted != 1 {
@@ -211,7 +229,7 @@ func (c instant) NewTimer(time.Duration) (<-chan time.Time, func()) {
 func TestStatsOfGrowth(t *testing.T) {
 	v := newGrowingVersion()
 	out, seen := &kept{at: time.Unix(7, 0)}, &recorder{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node, Arrivals: true, Observer: seen})
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Node, Arrivals: true, Observer: seen})
 	for k, r := range records(t, arrival("p", "t0"), arrival("q", "p")) {
 		expect.OK(t, p.Process(t.Context(), Intake{Name: "b", Records: []kafka.Record{r}}))
 		s := seen.batches[k]

@@ -125,7 +125,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"one goes":        func(o *Options) { o.Source.StartTime = time.Unix(1, 0) },
 		"BatchSize is -1": func(o *Options) { o.BatchSize = -1 },
 		"BatchLinger -1s": func(o *Options) { o.BatchLinger = -time.Second },
-		"batch mode":      func(o *Options) { o.Path.Mode = "both" },
+		"a Mode":          func(o *Options) { o.Path.Mode = nil },
 		"Deliverer":       func(o *Options) { o.Path.Deliverer = nil },
 	} {
 		o := s.options(&recorder{})

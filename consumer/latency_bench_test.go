@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -43,7 +44,7 @@ func BenchmarkLatency(b *testing.B) {
 			seen := &latencies{until: &until{shares: newShares(), n: rate * b.N, reached: cancel}, joined: make(chan struct{})}
 			c, err := New(Options{Kafka: client, Source: kafka.SourceOptions{Group: "g", Topics: []string{arrivalsTopic}},
 				BatchSize: benchBatch, BatchLinger: 5 * time.Millisecond,
-				Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p, Mode: Node, Observer: seen}})
+				Path: PipelineOptions{Versions: serve(newBenchVersion()), Deliverer: p, Mode: attach.Node, Observer: seen}})
 			expect.OK(b, err)
 			done := make(chan error, 1)
 			go func() { done <- c.Run(ctx) }()

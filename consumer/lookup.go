@@ -23,10 +23,12 @@ type neighbours struct {
 	numbers []uint32           // row number per edge, arrival by arrival; 0: unknown neighbour
 	ends    []int32            // ends[i]: end of arrival i's edges in numbers
 
-	place    hashtable.List // finds ids
-	at       []int32        // positions in ids of all edges, arrival by arrival
-	original []attach.Row   // original[k] is the row of ids[k] as a node of T
-	edgeRows []attach.Row   // memory for rows
+	standing map[string]int32 // id -> the arrival of the batch that has it in ã; empty where no arrival sees another
+	within   []int32          // per distinct id: that arrival, -1 if there is none
+	place    hashtable.List   // finds ids
+	at       []int32          // positions in ids of all edges, arrival by arrival
+	original []attach.Row     // original[k] is the row of ids[k] as a node of T
+	edgeRows []attach.Row     // memory for rows
 	earlier  earlier
 }
 
@@ -39,6 +41,7 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 	info := version.Info()
 	if !p.Arrivals && p.Output.Explain == 0 && !info.Weighted && info.Relations() == nil &&
 		version.Numbers(nil, nil) != nil {
+		out.stand(in.arrivals, p.Mode)
 		out.number(version, in.arrivals)
 		return nil
 	}
@@ -61,15 +64,33 @@ func (n *neighbours) number(version Version, arrivals []*slot) {
 // shed drops the ids.
 func (n *neighbours) shed() {
 	clear(n.ids)
-	m := &n.earlier
-	clear(m.inBatch)
-	clear(m.asked)
+	clear(n.standing)
+	clear(n.earlier.asked)
 }
 
 // begin forgets the batch before and makes room for so many arrivals.
 func (n *neighbours) begin(arrivals int) {
 	n.m, n.rows, n.unread = nil, n.rows[:0], false
 	n.inT, n.arrived = zeroed(n.inT, arrivals), zeroed(n.arrived, arrivals)
+}
+
+// stand notes which arrival has an id in ã: of two arrivals with one id the later.
+func (n *neighbours) stand(arrivals []*slot, mode *attach.Mode) {
+	clear(n.standing)
+	if mode.Repeatable() {
+		return
+	}
+	if n.standing == nil {
+		n.standing = make(map[string]int32)
+	}
+	for i, s := range arrivals {
+		n.standing[s.arrival.ID] = int32(i)
+	}
+}
+
+// sees reports whether arrival i's edges to the id at place k of ids are in ã.
+func (n *neighbours) sees(mode *attach.Mode, i int, k int32) bool {
+	return n.within[k] >= 0 && mode.Sees(i, int(n.within[k]))
 }
 
 // known reports whether the neighbour at place e of arrival i's edges is a node with a row, as the batch is attached.
@@ -85,7 +106,15 @@ func (n *neighbours) known(i, e int) bool {
 
 // lookupRows asks for the rows of M of every neighbour of the batch, each distinct id once.
 func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Version, in *decodedBatch) error {
+	out.stand(in.arrivals, p.Mode)
 	listed := out.gather(in.arrivals)
+	out.within = sized(out.within, listed)
+	for k, id := range out.ids {
+		out.within[k] = -1
+		if j, arrived := out.standing[id]; arrived {
+			out.within[k] = j
+		}
+	}
 	if p.Arrivals {
 		out.addOwn(in.arrivals)
 	}
@@ -104,7 +133,7 @@ func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Vers
 		}
 	}
 	out.unread = anyUnread(distinct)
-	out.spread(in.arrivals, distinct)
+	out.spread(in.arrivals, distinct, p.Mode)
 	return nil
 }
 
@@ -133,8 +162,9 @@ func (n *neighbours) add(id string) int32 {
 	return int32(k)
 }
 
-// spread lays out the rows of the distinct ids arrival by arrival, and counts the rows of earlier arrivals.
-func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
+// spread lays out the rows of the distinct ids arrival by arrival, and counts the rows of earlier arrivals. An arrival
+// that sees a neighbour in the batch does not get that neighbour's earlier row.
+func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row, mode *attach.Mode) {
 	n.edgeRows = sized(n.edgeRows, len(n.at))
 	n.rows = sized(n.rows, len(arrivals))
 	rest, at := n.edgeRows, n.at
@@ -142,6 +172,10 @@ func (n *neighbours) spread(arrivals []*slot, distinct []attach.Row) {
 		edges := len(s.arrival.Edges)
 		for e, k := range at[:edges] {
 			if rest[e] = distinct[k]; rest[e].Arrived {
+				if n.sees(mode, i, k) {
+					rest[e] = n.original[k]
+					continue
+				}
 				n.arrived[i]++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -44,7 +45,7 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newTestVersion("v1")
-			p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: Node,
+			p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: attach.Node,
 				Limits: event.Limits{Edges: 10_000, RecordBytes: 1 << 20}})
 			before := heap()
 			in := make([]kafka.Record, c.n)
@@ -67,8 +68,8 @@ func TestMemoryOfLargeRecordsIsGivenBack(t *testing.T) {
 func TestABatchLetsGoOfItsRecords(t *testing.T) {
 	for name, version := range map[string]Version{"rows": newTestVersion("v1"), "numbers": numbering(),
 		"growing": newGrowingVersion()} {
-		for _, mode := range []Mode{Graph, Node} {
-			t.Run(name+", "+string(mode), func(t *testing.T) {
+		for _, mode := range []*attach.Mode{attach.Graph, attach.Node} {
+			t.Run(name+", "+mode.Name, func(t *testing.T) {
 				p := pipeline(t, PipelineOptions{Versions: serve(version), Deliverer: discard{}, Mode: mode, Arrivals: version.Growth() != nil,
 					Forms: read.Reader{InPlace: true}})
 				before := heap()

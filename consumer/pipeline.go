@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -23,8 +23,8 @@ var ErrLookup = errors.New("reading mapping rows")
 type PipelineOptions struct {
 	Versions  Versions
 	Deliverer Deliverer
-	// Mode is graph or node; empty means graph.
-	Mode   Mode
+	// Mode says which arrivals of a batch see each other.
+	Mode   *attach.Mode
 	Limits event.Limits
 	Output Output
 	// Arrivals has arrivals become nodes that later ones attach to. The versions must have growth then.
@@ -58,12 +58,8 @@ type Pipeline struct {
 // NewPipeline returns a pipeline. It needs no Kafka: the caller of [Pipeline.Process] says where records come from,
 // and the Deliverer where predictions go.
 func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
-	if opts.Versions == nil || opts.Deliverer == nil {
-		return nil, errors.New("consumer: a pipeline needs Versions and a Deliverer")
-	}
-	opts.Mode = cmp.Or(opts.Mode, Graph)
-	if opts.Mode != Graph && opts.Mode != Node {
-		return nil, fmt.Errorf("consumer: batch mode is %q, want %q or %q", opts.Mode, Graph, Node)
+	if opts.Versions == nil || opts.Deliverer == nil || opts.Mode == nil {
+		return nil, errors.New("consumer: a pipeline needs Versions, a Deliverer and a Mode")
 	}
 	switch opts.Output.Representation {
 	case "", RepresentationNone, event.RepresentationLogits, event.RepresentationEmbedding:

@@ -188,7 +188,7 @@ func TestPredictionsThatAreNoNumbersAreDeadLetters(t *testing.T) {
 	v := newTestVersion("v1")
 	v.predictor.Model = overflowing{v.predictor.Model}
 	out, seen := &kept{}, &recorder{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen, Mode: Node,
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Observer: seen, Mode: attach.Node,
 		Output: Output{Logits: true}})
 	all := records(t, arrival("a", "t0"), arrival("big", "t1"), arrival("z"))
 	all[1].Value = []byte(`{"id":"big","features":[1e15,-1e15,1e15,1e15],"edges":["t1"]}`)
@@ -248,7 +248,7 @@ func TestEachDistinctNeighbourIsLookedUpOnce(t *testing.T) {
 
 func TestPredictionCarriesWhatTheModelSaid(t *testing.T) {
 	v, out := newTestVersion("v7"), &kept{}
-	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node,
+	p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Node,
 		Output: Output{TopK: 2, Probabilities: true, Logits: true}})
 	in := Intake{Name: "batch-1", Records: records(t, arrival("a", "t0"), arrival("b", "t1"))}
 	expect.OK(t, p.Process(t.Context(), in))
@@ -280,7 +280,7 @@ func TestRepresentation(t *testing.T) {
 	publish := func(o Output) []event.Prediction {
 		t.Helper()
 		out := &kept{}
-		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Graph, Output: o})
+		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Graph, Output: o})
 		expect.OK(t, p.Process(t.Context(), Intake{Records: records(t, arrivals...)}))
 		return out.predictions()
 	}
@@ -305,7 +305,8 @@ func TestRepresentation(t *testing.T) {
 			}
 		}
 	}
-	_, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Output: Output{Representation: "rank"}})
+	_, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &kept{}, Mode: attach.Node,
+		Output: Output{Representation: "rank"}})
 	expect.Error(t, err, `representation is "rank", want "none"`, "a representation that nobody knows")
 }
 
@@ -429,9 +430,9 @@ func TestNodePredictionsDoNotDependOnTheBatch(t *testing.T) {
 			}
 			all = append(all, a)
 		}
-		whole, _ := run(t, Node, all...)
+		whole, _ := run(t, attach.Node, all...)
 		for i, a := range all {
-			alone, _ := run(t, Node, a)
+			alone, _ := run(t, attach.Node, a)
 			if math.Float32bits(alone[0].Probability) != math.Float32bits(whole[i].Probability) ||
 				alone[0].Class != whole[i].Class {
 				r.Fatalf("arrival %d: %v alone, %v in the batch", i, alone[0], whole[i])

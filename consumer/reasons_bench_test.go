@@ -11,6 +11,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/attach"
 	"rivulet/infer/explain"
 	"rivulet/infer/preprocess"
 	"rivulet/kafka"
@@ -45,7 +46,7 @@ func BenchmarkReasons(b *testing.B) {
 			in := benchArrivals(b, benchBatch)
 			var pipelines [2]*Pipeline
 			for k, reasons := range []int{0, 3} {
-				p, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &encoding{}, Mode: Node,
+				p, err := NewPipeline(PipelineOptions{Versions: serve(v), Deliverer: &encoding{}, Mode: attach.Node,
 					Output: Output{Explain: reasons}})
 				expect.OK(b, err)
 				pipelines[k] = p

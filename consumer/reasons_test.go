@@ -7,6 +7,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -25,7 +26,7 @@ func TestReasonsNameFeatures(t *testing.T) {
 	in := Intake{Name: "b", Records: []kafka.Record{{Value: value}}}
 	for _, ids := range []bool{false, true} {
 		out := &kept{}
-		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: Node,
+		p := pipeline(t, PipelineOptions{Versions: serve(v), Deliverer: out, Mode: attach.Node,
 			Output: Output{Explain: 10, ExplainIDs: ids}})
 		expect.OK(t, p.Process(t.Context(), in))
 		want := map[event.Reason]bool{{Kind: event.KindFeature, Name: "country=3"}: true,

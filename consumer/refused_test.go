@@ -20,6 +20,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -182,7 +183,7 @@ func (w *world) serve(path PipelineOptions, batch int) {
 	if o.Path.Deliverer = p; w.exact {
 		o.Fencer = p
 	}
-	o.Path.Mode, o.Path.Observer = Node, w.seen
+	o.Path.Mode, o.Path.Observer = attach.Node, w.seen
 	if o.Path.Versions == nil {
 		o.Path.Versions = serve(newTestVersion("v1"))
 	}

@@ -125,7 +125,7 @@ func benchmarkGraphSize(b *testing.B, lookup func(n int) mapping.Lookup) {
 	for k, n := range sizes {
 		lookups[k] = lookup(n)
 		v := &sizedVersion{base, lookups[k]}
-		paths[k] = pipeline(b, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: Node,
+		paths[k] = pipeline(b, PipelineOptions{Versions: serve(v), Deliverer: discard{}, Mode: attach.Node,
 			Observer: NopObserver{}})
 		records[k] = benchArrivalsOf(b, batches*benchBatch, n)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -103,7 +104,7 @@ func (s *stack) options(seen *recorder) Options {
 			FetchWait: 50 * time.Millisecond,
 			Heartbeat: 50 * time.Millisecond, SessionTimeout: 6 * time.Second, WatchInterval: 100 * time.Millisecond},
 		BatchSize: 16,
-		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: Node,
+		Path: PipelineOptions{Versions: serve(newTestVersion("v1")), Observer: seen, Mode: attach.Node,
 			Deliverer: s.producer(seen)},
 	}
 }

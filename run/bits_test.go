@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"rivulet/artifact"
-	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -64,7 +64,7 @@ func TestPredictionsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers,
-		LineOptions{Mode: consumer.Graph, Batch: 256}); err != nil {
+		LineOptions{Mode: attach.Graph, Batch: 256}); err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder

@@ -20,6 +20,7 @@ import (
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/internal/build"
 	"rivulet/internal/check"
 	"rivulet/internal/httpd"
@@ -228,6 +229,10 @@ type wire struct {
 // newConsumer wires the path of a record.
 func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 	observer consumer.Observer) (*consumer.Consumer, *kafka.Client, error) {
+	mode, err := attach.ModeOf(cfg.Batch.Mode)
+	if err != nil {
+		return nil, nil, err
+	}
 	topics := cfg.Kafka.Topics
 	client, err := ConnectKafka(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
 	if err != nil {
@@ -244,7 +249,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 		Window: window.Options{Wait: cfg.Attach.Wait, Ahead: cfg.Attach.MaxAhead, Bytes: int(cfg.Attach.WaitBytes),
 			DropUnmatched: cfg.Attach.Unmatched == config.Drop},
 		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
-		Path: w.path(cfg, deliver, observer), Logger: log,
+		Path: w.path(cfg, mode, deliver, observer), Logger: log,
 	})
 	return c, client, err
 }
@@ -300,9 +305,9 @@ func purpose(cfg config.Consumer) string {
 }
 
 // path returns the settings of the path of a record.
-func (w wire) path(cfg config.Consumer, deliver consumer.Deliverer,
+func (w wire) path(cfg config.Consumer, mode *attach.Mode, deliver consumer.Deliverer,
 	observer consumer.Observer) consumer.PipelineOptions {
-	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: consumer.Mode(cfg.Batch.Mode),
+	o := consumer.PipelineOptions{Versions: w.versions, Deliverer: deliver, Mode: mode,
 		Arrivals: cfg.Attach.Arrivals == config.On, Limits: Limits(cfg.Limits), Output: output(cfg.Output), Forms: w.forms,
 		Features: w.features,
 		Traced:   cfg.Traces.Endpoint != "", IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore,

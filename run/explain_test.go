@@ -9,6 +9,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
 	"rivulet/serving"
@@ -37,7 +38,7 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 	in.WriteString("no arrival\n")
 	for _, made := range b.Models {
 		for _, attachment := range []string{artifact.AttachFrozen, artifact.AttachJoint} {
-			for _, mode := range []consumer.Mode{consumer.Node, consumer.Graph} {
+			for _, mode := range []*attach.Mode{attach.Node, attach.Graph} {
 				v, _, err := serving.New(b, mapping.FromArtifact(b.Mapping),
 					serving.Options{Model: made.Name, Attachment: attachment})
 				expect.OK(t, err)
@@ -54,7 +55,7 @@ func TestExplainLinesExplainsWhatPredictSays(t *testing.T) {
 				}
 				lines := bytes.Split(bytes.TrimSpace(predictions.Bytes()), []byte("\n"))
 				for i := range got {
-					checkExplained(t, made.Name+" "+attachment+" "+string(mode), &got[i], lines[i])
+					checkExplained(t, made.Name+" "+attachment+" "+mode.Name, &got[i], lines[i])
 				}
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
 	"rivulet/test/expect"
@@ -180,7 +181,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	answer := func(text string) (out string, predicted, rejected int) {
 		var w bytes.Buffer
 		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(text), &w,
-			LineOptions{Mode: consumer.Node, Batch: 2, Features: store})
+			LineOptions{Mode: attach.Node, Batch: 2, Features: store})
 		expect.OK(t, err)
 		out, _, _ = strings.Cut(w.String(), `,"batch"`)
 		return out, predicted, rejected
@@ -190,7 +191,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 		t.Errorf("%d predicted, %d rejected:\n%s\nwant\n%s", predicted, rejected, got, want)
 	}
 	explained, rejected, err := ExplainLines(t.Context(), from, strings.NewReader(line("")+"\n"+`{"id":"b"}`), nobody{},
-		LineOptions{Mode: consumer.Node, Batch: 2,
+		LineOptions{Mode: attach.Node, Batch: 2,
 			Features: store})
 	if err != nil || explained != 1 || rejected != 1 {
 		t.Errorf("%d explained, %d rejected, %v", explained, rejected, err)

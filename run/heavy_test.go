@@ -76,7 +76,7 @@ func (h *heavy) answers(t *testing.T, v *serving.Version, factor float64) (out [
 		expect.OK(t, stdjson.NewEncoder(&lines).Encode(a))
 	}
 	_, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers,
-		LineOptions{Mode: consumer.Node, Batch: 256, Output: consumer.Output{Logits: true}})
+		LineOptions{Mode: attach.Node, Batch: 256, Output: consumer.Output{Logits: true}})
 	expect.OK(t, err)
 	for line := range bytes.Lines(answers.Bytes()) {
 		var p event.Prediction
@@ -154,7 +154,7 @@ func TestHeavyEdgesAreTheHeaviest(t *testing.T) {
 					expect.OK(t, stdjson.NewEncoder(&lines).Encode(a))
 				}
 				_, _, err := PredictLines(t.Context(), versions{serving.Pinned(v)}, &lines, &answers, LineOptions{
-					Mode: consumer.Graph, Batch: 256,
+					Mode: attach.Graph, Batch: 256,
 					Output: consumer.Output{Logits: true, Probabilities: true, Explain: 3, ExplainIDs: true}})
 				expect.OK(t, err)
 				all[k] = when.ReplaceAllString(answers.String(), "")
@@ -210,7 +210,7 @@ func TestWeightsThatOverflowAreNamed(t *testing.T) {
 		expect.OK(t, err)
 		said := ""
 		_, _, err = PredictLines(t.Context(), versions{serving.Pinned(v)}, bytes.NewReader(line), new(bytes.Buffer),
-			LineOptions{Mode: consumer.Node, Batch: 1, Rejected: func(_ int64, d *event.DeadLetter) { said = d.Detail }})
+			LineOptions{Mode: attach.Node, Batch: 1, Rejected: func(_ int64, d *event.DeadLetter) { said = d.Detail }})
 		expect.OK(t, err)
 		if !strings.Contains(said, "the edge to "+a.Edges[0]+" weighs") || strings.Contains(said, "features") {
 			t.Errorf("edges of %g: the dead letter says %q", weight, said)

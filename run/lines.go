@@ -14,12 +14,13 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/kafka"
 )
 
 // LineOptions say how JSON lines are predicted.
 type LineOptions struct {
-	Mode   consumer.Mode
+	Mode   *attach.Mode
 	Batch  int // lines of a batch, at least 1
 	Forms  read.Reader
 	Limits event.Limits

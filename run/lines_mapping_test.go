@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/config"
-	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 )
 
@@ -34,7 +34,7 @@ func TestLinesOfAnotherShape(t *testing.T) {
 	} {
 		forms, err := LineForms(config.Reading{Mapping: tc.settings})
 		expect.OK(t, err)
-		options := LineOptions{Mode: consumer.Node, Batch: 10, Forms: forms,
+		options := LineOptions{Mode: attach.Node, Batch: 10, Forms: forms,
 			Rejected: func(line int64, d *event.DeadLetter) { t.Errorf("%s: line %d: %s: %s", name, line, d.Reason, d.Detail) }}
 		in := strings.Join(tc.lines, "\n")
 		var out bytes.Buffer
@@ -46,7 +46,7 @@ func TestLinesOfAnotherShape(t *testing.T) {
 		var want, got event.Prediction
 		var plain bytes.Buffer
 		if _, _, err := PredictLines(t.Context(), from, strings.NewReader(own), &plain,
-			LineOptions{Mode: consumer.Node, Batch: 10}); err != nil {
+			LineOptions{Mode: attach.Node, Batch: 10}); err != nil {
 			t.Fatal(err)
 		}
 		expect.OK(t, (json.Codec{}).DecodePrediction(plain.Bytes(), &want))

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"rivulet/artifact/artifacttest"
-	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/test/expect"
@@ -44,7 +44,7 @@ func TestLinesKeepTheirOrderAndNameWhatIsWrong(t *testing.T) {
 		rejections = nil
 		var out bytes.Buffer
 		predicted, rejected, err := PredictLines(t.Context(), from, strings.NewReader(in), &out,
-			LineOptions{Mode: consumer.Node,
+			LineOptions{Mode: attach.Node,
 				Batch: batch, Rejected: func(line int64, d *event.DeadLetter) {
 					rejections = append(rejections, rejection{line, d.Reason})
 				}})
@@ -81,14 +81,14 @@ func TestALineWithoutAnEnd(t *testing.T) {
 	from, _ := small(t)
 	var out bytes.Buffer
 	in := io.MultiReader(strings.NewReader(`{"id":"a","features":[1,2,3]}`+"\n\n"), endless{})
-	predicted, rejected, err := PredictLines(t.Context(), from, in, &out, LineOptions{Mode: consumer.Node, Batch: 100})
+	predicted, rejected, err := PredictLines(t.Context(), from, in, &out, LineOptions{Mode: attach.Node, Batch: 100})
 	expect.Error(t, err, "line 3 has more than 67108864 bytes: want an arrival a line")
 	if predicted != 1 || rejected != 0 || !strings.Contains(out.String(), `"id":"a"`) {
 		t.Errorf("%d predicted, %d rejected: %s", predicted, rejected, out.String())
 	}
 	// A line of exactly the limit is read, and is a record that is too large.
 	in = io.MultiReader(io.LimitReader(endless{}, maxLine-1), strings.NewReader("\n"))
-	_, rejected, err = PredictLines(t.Context(), from, in, &out, LineOptions{Mode: consumer.Node, Batch: 1,
+	_, rejected, err = PredictLines(t.Context(), from, in, &out, LineOptions{Mode: attach.Node, Batch: 1,
 		Limits: event.Limits{RecordBytes: 1 << 20}})
 	expect.OK(t, err)
 	expect.Same(t, 1, rejected, "rejected")
@@ -100,7 +100,7 @@ func TestLinesStopWithTheContext(t *testing.T) {
 	cancel()
 	in := `{"id":"a","features":[1,2,3]}` + "\n" + `{"id":"b","features":[1,2,3]}`
 	_, _, err := PredictLines(ctx, from, strings.NewReader(in), &bytes.Buffer{},
-		LineOptions{Mode: consumer.Node, Batch: 1})
+		LineOptions{Mode: attach.Node, Batch: 1})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("error is %v, want a cancelled context and line 1", err)
 	}
@@ -117,7 +117,7 @@ func TestLinesEndWithTheirContext(t *testing.T) {
 	}()
 	var out bytes.Buffer
 	_, _, err := PredictLines(ctx, from, in, &out,
-		LineOptions{Mode: consumer.Node, Batch: 1, Rejected: func(int64, *event.DeadLetter) { cancel() }})
+		LineOptions{Mode: attach.Node, Batch: 1, Rejected: func(int64, *event.DeadLetter) { cancel() }})
 	if !errors.Is(err, context.Canceled) || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%v with %q, want one prediction", err, out.String())
 	}

@@ -197,7 +197,7 @@ func TestLinesCarryEmbeddings(t *testing.T) {
 			expect.OK(t, err)
 			var out bytes.Buffer
 			_, _, err = PredictLines(t.Context(), from, strings.NewReader(in.String()), &out,
-				LineOptions{Mode: consumer.Node, Batch: len(arrivals),
+				LineOptions{Mode: attach.Node, Batch: len(arrivals),
 					Output: consumer.Output{Representation: event.RepresentationEmbedding}})
 			expect.OK(t, err)
 			want, i := embedder.Embeddings(batch), 0

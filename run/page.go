@@ -8,6 +8,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/infer/attach"
 	"rivulet/internal/httpd"
 	"rivulet/internal/page"
 	"rivulet/kafka"
@@ -122,7 +123,7 @@ func pagePipelines(cfg config.Page, from consumer.Versions, store consumer.Featu
 	for _, d := range []*consumer.Decoder{o.Decoder, o.LitDecoder} {
 		d.LookUp(store, retry.Patience{Logger: o.Log})
 	}
-	path := consumer.PipelineOptions{Versions: from, Deliverer: &fileDeliverer{}, Mode: consumer.Node,
+	path := consumer.PipelineOptions{Versions: from, Deliverer: &fileDeliverer{}, Mode: attach.Node,
 		Arrivals: cfg.Attach.Arrivals == config.On, ReadOnly: true, Limits: limits, Features: store,
 		Output: consumer.Output{Probabilities: true}, IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore}
 	if o.Tried, err = consumer.NewPipeline(path); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/infer/attach"
 	"rivulet/internal/build"
 	"rivulet/internal/httpd"
 	"rivulet/internal/observe"
@@ -85,11 +86,15 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 	if err != nil {
 		return nil, err
 	}
+	mode, err := attach.ModeOf(cfg.Batch.Mode)
+	if err != nil {
+		return nil, err
+	}
 	observer := observe.New(observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes,
 		Cache: from.cache, Arrivals: from.arrivals, Losses: from.Losses, Reference: from.reference, NoGroup: true})
 	limits := cfg.Server
 	o := serve.Options{
-		Path: consumer.PipelineOptions{Versions: from, Mode: consumer.Mode(cfg.Batch.Mode),
+		Path: consumer.PipelineOptions{Versions: from, Mode: mode,
 			Arrivals: cfg.Attach.Arrivals == config.On,
 			Limits:   Limits(cfg.Limits), Output: output(serverAsConsumer(cfg).Output), Forms: forms, Features: store,
 			IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Observer: observer},

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"rivulet/artifact"
-	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/infer/attach"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/demo"
@@ -28,13 +28,13 @@ const demoPreset = "small"
 // demoFlags are the flags of the demo.
 type demoFlags struct {
 	demo.Options
-	artifact           string
+	artifact, mode     string
 	grow, page, asJSON bool
 	data               *dataflag.Data
 }
 
 func demoCommand() *cobra.Command {
-	f := &demoFlags{Options: demo.Options{Train: trainer.Defaults(), Mode: config.ModeNode, Batch: 256}}
+	f := &demoFlags{Options: demo.Options{Train: trainer.Defaults(), Batch: 256}}
 	f.Train.Costs = false // the demo measures the stream
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -65,7 +65,7 @@ func (f *demoFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.artifact, "artifact", "",
 		"directory of an artifact of the same data, to serve instead of training one")
 	flags.StringVar(&f.Model, "model", "", "model of --artifact to serve; empty: its default")
-	flags.StringVar(&f.Mode, "mode", f.Mode,
+	flags.StringVar(&f.mode, "mode", attach.Node.Name,
 		"node: each arrival is predicted on its own; graph: edges among the arrivals of a micro-batch count too")
 	flags.IntVar(&f.Batch, "batch", f.Batch, "most arrivals of a micro-batch")
 	flags.Float64Var(&f.Rate, "rate", 0, "arrivals a second; 0: as fast as Kafka takes them, so that they queue there; "+
@@ -84,16 +84,17 @@ func (f *demoFlags) register(flags *pflag.FlagSet) {
 }
 
 // check returns an error for options that do not go together.
-func (f *demoFlags) check(flags *pflag.FlagSet) error {
+func (f *demoFlags) check(flags *pflag.FlagSet) (err error) {
+	if f.Mode, err = attach.ModeOf(f.mode); err != nil {
+		return fmt.Errorf("--mode: %w", err)
+	}
 	switch {
-	case f.Mode != config.ModeNode && f.Mode != config.ModeGraph:
-		return fmt.Errorf("--mode is %q, want %s or %s", f.Mode, config.ModeNode, config.ModeGraph)
 	case f.Batch < 1:
 		return fmt.Errorf("--batch is %d, want at least 1", f.Batch)
 	case f.Rate < 0:
 		return fmt.Errorf("--rate is %g, want 0 or more", f.Rate)
-	case f.grow && f.Mode != config.ModeNode:
-		return fmt.Errorf("--mode is %s, and --grow compares node batches", f.Mode)
+	case f.grow && !f.Mode.Repeatable():
+		return fmt.Errorf("--mode is %s, and --grow compares batches whose arrivals do not see each other: --mode %s", f.Mode, attach.Node)
 	case dataflag.Own(flags) && f.artifact != "":
 		return fmt.Errorf("--nodes is %d, which is for a training, and --artifact is given", f.Train.Nodes)
 	case f.Model != "" && f.artifact == "":
@@ -128,7 +129,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 		return f.print(cmd, report, report.Delivery)
 	}
 	f.LaterRate = f.Rate
-	if !cmd.Flags().Changed("rate") && f.Mode == config.ModeNode {
+	if !cmd.Flags().Changed("rate") && f.Mode.Repeatable() {
 		f.Rate = demo.EasyRate(d)
 	}
 	show := func(r *demo.Report) error { return f.print(cmd, r, r.Delivery) }

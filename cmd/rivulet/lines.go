@@ -9,6 +9,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
@@ -42,7 +43,11 @@ func newLineFlags(cmd *cobra.Command) *lineFlags {
 // open checks the flags, and returns the artifact's version and how lines are read, until end. Lines that are refused
 // are reported on standard error.
 func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o run.LineOptions, end func(), err error) {
-	o = run.LineOptions{Mode: consumer.Mode(f.cfg.Batch.Mode), Batch: f.cfg.Batch.Size,
+	mode, err := attach.ModeOf(f.cfg.Batch.Mode)
+	if err != nil {
+		return nil, o, nil, fmt.Errorf("--mode: %w", err)
+	}
+	o = run.LineOptions{Mode: mode, Batch: f.cfg.Batch.Size,
 		Rejected: func(line int64, d *event.DeadLetter) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "line %d: %s: %s\n", line, d.Reason, cli.Text(d.Detail))
 		}}

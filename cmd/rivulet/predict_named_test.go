@@ -17,6 +17,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/internal/cli"
 	"rivulet/internal/demo"
 	"rivulet/internal/replay"
@@ -103,7 +104,7 @@ func TestPredictByName(t *testing.T) {
 		!strings.Contains(err.Error(), "is of other data") {
 		t.Errorf("an artifact of columns is taken for data of positions: %v", err)
 	}
-	report, err := demo.Run(t.Context(), byName, demo.Options{Artifact: out.Bundle, Train: o, Mode: "node", Batch: 64,
+	report, err := demo.Run(t.Context(), byName, demo.Options{Artifact: out.Bundle, Train: o, Mode: attach.Node, Batch: 64,
 		Progress: cli.Stderr(), Log: slog.New(slog.DiscardHandler)})
 	expect.OK(t, err)
 	if report.Missing != 0 || report.Arrivals != len(byName.Test) {

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/artifact"
-	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
@@ -45,7 +45,7 @@ var shared *artifact.Bundle
 func ready(t *testing.T) *artifact.Bundle {
 	t.Helper()
 	if shared == nil {
-		outcome, err := trainer.Train(t.Context(), tiny(t), options(config.ModeNode).Train, time.Now(), trainer.Silent{})
+		outcome, err := trainer.Train(t.Context(), tiny(t), options(attach.Node).Train, time.Now(), trainer.Silent{})
 		expect.OK(t, err)
 		expect.OK(t, outcome.Bundle.Seal())
 		shared = outcome.Bundle
@@ -53,7 +53,7 @@ func ready(t *testing.T) *artifact.Bundle {
 	return shared
 }
 
-func options(mode string) Options {
+func options(mode *attach.Mode) Options {
 	train := trainer.Defaults()
 	train.Costs, train.Own, train.WeightDecays = false, trainer.OwnNever, []float64{1e-2, 1e-4}
 	return Options{Train: train, Mode: mode, Batch: 64, Progress: &cli.Lines{W: io.Discard},
@@ -63,10 +63,10 @@ func options(mode string) Options {
 // Every arrival is predicted exactly once, and the stream gives the answers of the artifact offline.
 func TestStreamIsTheArtifact(t *testing.T) {
 	d := tiny(t)
-	for _, mode := range []string{config.ModeNode, config.ModeGraph} {
-		t.Run(mode, func(t *testing.T) {
+	for _, mode := range []*attach.Mode{attach.Node, attach.Graph} {
+		t.Run(mode.Name, func(t *testing.T) {
 			o := options(mode)
-			if mode == config.ModeGraph { // the other one trains
+			if mode == attach.Graph { // the other one trains
 				o.Artifact = ready(t)
 			}
 			r, err := Run(t.Context(), d, o)
@@ -90,7 +90,7 @@ func TestStreamIsTheArtifact(t *testing.T) {
 
 // At its easy rate a stream takes three seconds, and the report says at which rate it was sent.
 func TestTheEasyRateIsTold(t *testing.T) {
-	d, o := tiny(t), options(config.ModeNode)
+	d, o := tiny(t), options(attach.Node)
 	o.Rate, o.Artifact = EasyRate(d), ready(t)
 	r, err := Run(t.Context(), d, o)
 	expect.OK(t, err)
@@ -108,7 +108,7 @@ func TestTheEasyRateIsTold(t *testing.T) {
 
 // An existing artifact is served without training, with the chosen model, and measured as the trainer did.
 func TestAReadyArtifactIsServed(t *testing.T) {
-	d, o := tiny(t), options(config.ModeNode)
+	d, o := tiny(t), options(attach.Node)
 	o.Train.Models = []string{"sgc", "gcn"}
 	o.Train.Hidden = 8
 	outcome, err := trainer.Train(t.Context(), d, o.Train, time.Now(), trainer.Silent{})
@@ -150,7 +150,7 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 
 // replay --out - | predict gives the same predictions as the stream, bit for bit in node mode.
 func TestLinesAreTheStream(t *testing.T) {
-	d, o := tiny(t), options(config.ModeNode)
+	d, o := tiny(t), options(attach.Node)
 	dir := t.TempDir() + "/artifact"
 	expect.OK(t, artifact.Write(dir, ready(t)))
 	streamed, lines := throughStream(t, d, ready(t), o), throughLines(t, d, dir)
@@ -197,7 +197,7 @@ func throughLines(t *testing.T, d *dataset.Dataset, dir string) map[string]strin
 	versions, err := run.Pinned(t.Context(), dir, serving.Options{}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
 	predicted, rejected, err := run.PredictLines(t.Context(), versions, &arrivals, &predictions,
-		run.LineOptions{Mode: consumer.Node, Batch: 37, Output: consumer.Output{Logits: true}})
+		run.LineOptions{Mode: attach.Node, Batch: 37, Output: consumer.Output{Logits: true}})
 	if err != nil || rejected != 0 || predicted != len(d.Test) {
 		t.Fatalf("%d predicted, %d rejected, %v", predicted, rejected, err)
 	}

@@ -58,9 +58,9 @@ type Window struct {
 // Grow withholds half of the training nodes, trains on the rest, and streams the withheld ones and the test nodes in a
 // random order. Each arrival names its edges to the nodes of T and to earlier arrivals, which get rows of M.
 //
-// o.Artifact must be nil and o.Mode config.ModeNode.
+// o.Artifact must be nil and o.Mode repeatable.
 func Grow(ctx context.Context, d *dataset.Dataset, o Options) (*GrowReport, error) {
-	if o.Artifact != nil || o.Mode != config.ModeNode {
+	if o.Artifact != nil || !o.Mode.Repeatable() {
 		return nil, errors.New("growing: an artifact is given, or graph batches")
 	}
 	p, err := newPlan(d, o.Train.Seed)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 )
 
@@ -87,7 +87,7 @@ func TestPlan(t *testing.T) {
 // Every arrival is predicted once; with rows of arrivals fewer neighbours are unknown than without; and the figures
 // without them equal the figures of the artifact offline.
 func TestGrow(t *testing.T) {
-	d, o := tiny(t), options(config.ModeNode)
+	d, o := tiny(t), options(attach.Node)
 	o.Rate, o.Batch, o.Train.Seed = 2000, 16, 3 // arrivals share micro-batches, many of them
 	r, err := Grow(t.Context(), d, o)
 	expect.OK(t, err)
@@ -137,5 +137,5 @@ func TestGrow(t *testing.T) {
 
 // Graph batches are refused before the training.
 func TestGrowRefusesGraphBatches(t *testing.T) {
-	expect.Error(t, expect.ErrorOf(Grow(t.Context(), tiny(t), options(config.ModeGraph))), "growing: ")
+	expect.Error(t, expect.ErrorOf(Grow(t.Context(), tiny(t), options(attach.Graph))), "growing: ")
 }

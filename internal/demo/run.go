@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
 	"rivulet/internal/devstack"
@@ -26,7 +27,7 @@ type Options struct {
 	Train     trainer.Options
 	Artifact  *artifact.Bundle // sealed, of the same data: it is served instead of training one; nil: train
 	Model     string           // of Artifact, to be served; empty: its default
-	Mode      string           // config.ModeNode or config.ModeGraph
+	Mode      *attach.Mode     // of the stream's batches
 	Batch     int              // the most arrivals of a micro-batch
 	Rate      float64          // arrivals a second; 0: as fast as Kafka takes them
 	LaterRate float64          // of the arrivals that Page sends after the stream; 0: 20 a second
@@ -92,7 +93,7 @@ type stack struct {
 // start starts the services, and publishes an artifact to Redis as trainer publish does.
 func start(ctx context.Context, b *artifact.Bundle, o Options) (*stack, error) {
 	cfg := config.Default[config.Consumer]()
-	cfg.Batch = config.Batch{BatchMode: config.BatchMode{Mode: o.Mode}, Size: o.Batch, Linger: linger}
+	cfg.Batch = config.Batch{BatchMode: config.BatchMode{Mode: o.Mode.Name}, Size: o.Batch, Linger: linger}
 	cfg.HTTP.Listen = ""
 	cfg.Model = o.Model
 	redis, err := devstack.StartRedis()
@@ -129,10 +130,10 @@ func (s *stack) close() {
 // formed.
 func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) (*Report, error) {
 	m := outcome.Bundle.Manifest
-	r := &Report{Dataset: m.Data.Name, Mode: o.Mode, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes,
+	r := &Report{Dataset: m.Data.Name, Mode: o.Mode.Name, Nodes: m.Data.Nodes, SyntheticNodes: m.SyntheticNodes,
 		Delivery: t.delivery(len(d.Test), o.Rate), Accuracy: t.accuracy(), TrainSeconds: outcome.Seconds,
 		ArtifactVersion: m.Version, Seed: m.Seed}
-	if o.Mode == config.ModeNode && o.Artifact == nil { // a prediction does not depend on its batch
+	if o.Mode.Repeatable() && o.Artifact == nil {
 		calibration := m.Models[0].Calibration.Kind
 		r.AccuracyWhole, r.WholeBatch = wholeOf(outcome.Results, o.Train.Batch)
 		r.AccuracyOffline = accuracyOf(outcome.Results, eval.OtoS, calibration)
@@ -143,12 +144,12 @@ func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) 
 		of.Manifest.DefaultModel = o.Model
 	}
 	batches := t.batches(d)
-	if o.Mode == config.ModeNode {
+	if o.Mode.Repeatable() {
 		r.WholeBatch = o.Train.Batch
 		batches = dataset.Batches(d.Test, r.WholeBatch) // as the trainer measures the whole graph
 	}
 	var err error
-	r.AccuracyWhole, r.AccuracyOffline, err = offline(d, &of, batches, o.Mode == config.ModeGraph)
+	r.AccuracyWhole, r.AccuracyOffline, err = offline(d, &of, batches, !o.Mode.Repeatable())
 	if err != nil {
 		return nil, fmt.Errorf("comparing with the whole graph: %w", err)
 	}

@@ -24,6 +24,7 @@ import (
 	"rivulet/event"
 	eventjson "rivulet/event/json"
 	"rivulet/event/read"
+	"rivulet/infer/attach"
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -124,7 +125,7 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 		pinned.Version = v
 	}
 	path := consumer.PipelineOptions{Versions: pinned, Deliverer: nowhere{},
-		Mode:   consumer.Node,
+		Mode:   attach.Node,
 		Output: consumer.Output{Probabilities: true}}
 	for _, to := range []**consumer.Pipeline{&o.Records, &o.Tried} {
 		if *to, err = consumer.NewPipeline(path); err != nil {

@@ -14,6 +14,7 @@ import (
 	"rivulet/event/protobuf"
 	"rivulet/event/read"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
@@ -134,7 +135,7 @@ func compare(ctx context.Context, version *serving.Version, answers []trainer.An
 	}
 	out := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version},
-		Deliverer: out, Mode: consumer.Node, Limits: l, Output: consumer.Output{Probabilities: true}})
+		Deliverer: out, Mode: attach.Node, Limits: l, Output: consumer.Output{Probabilities: true}})
 	if err == nil {
 		err = pipeline.Process(ctx, consumer.Intake{Name: "preflight", Records: records})
 	}

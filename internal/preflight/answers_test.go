@@ -17,6 +17,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -336,7 +337,7 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	value, err := json.Codec{}.AppendArrival(nil, &a)
 	expect.OK(t, err)
 	sink := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink, Mode: consumer.Node,
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink, Mode: attach.Node,
 		Limits: standard, Output: consumer.Output{Logits: true}})
 	in := consumer.Intake{Name: "one", Records: []kafka.Record{{Key: []byte("k"), Value: value}}}
 	if err == nil {
@@ -395,7 +396,7 @@ func TestConsumersPredictLinks(t *testing.T) {
 	}
 	const most = 7
 	sink := &predictions{}
-	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink, Mode: consumer.Node,
+	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink, Mode: attach.Node,
 		Limits: standard, Output: consumer.Output{TopK: most}})
 	in := consumer.Intake{Name: "all", Records: records}
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"rivulet/event/avro"
 	"rivulet/event/json"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/kafka"
 	"rivulet/mapping"
@@ -61,7 +62,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 	expect.OK(t, err)
 	sink := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink,
-		Mode: consumer.Node, Limits: standard, Output: consumer.Output{Probabilities: true, TopK: 1}})
+		Mode: attach.Node, Limits: standard, Output: consumer.Output{Probabilities: true, TopK: 1}})
 	expect.OK(t, err)
 	in := consumer.Intake{Name: "some"}
 	for k := range out.Answers {

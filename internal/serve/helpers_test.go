@@ -98,7 +98,7 @@ type word string
 func (w word) Takes(token string) bool { return token == string(w) }
 
 func defaults() Options {
-	return Options{Path: consumer.PipelineOptions{Mode: consumer.Node,
+	return Options{Path: consumer.PipelineOptions{Mode: attach.Node,
 		Limits: event.Limits{Edges: 100, RecordBytes: 1 << 20, IDBytes: 1 << 10}},
 		Log: slog.New(slog.DiscardHandler),
 		Limits: Limits{Timeout: 20 * time.Second, Body: 1 << 20, Arrivals: 64, QueueArrivals: 128, QueueBytes: 4 << 20,

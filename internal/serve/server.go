@@ -20,7 +20,7 @@ import (
 
 // Options are the parts and limits of a server.
 type Options struct {
-	// Path is the path of a record; the server sets the parts of a stream, Deliverer and ReadOnly. Mode must be node.
+	// Path is the path of a record; the server sets the parts of a stream, Deliverer and ReadOnly. Mode must be repeatable.
 	Path     consumer.PipelineOptions
 	Limits   Limits
 	Batching Batching
@@ -67,9 +67,8 @@ type Server struct {
 
 // New returns a server that does not listen yet.
 func New(o Options) (*Server, error) {
-	if o.Path.Mode != consumer.Node {
-		return nil, fmt.Errorf("serve: batch mode is %q, want %q: each arrival is answered on its own",
-			o.Path.Mode, consumer.Node)
+	if o.Path.Mode == nil || !o.Path.Mode.Repeatable() {
+		return nil, fmt.Errorf("serve: batch mode is %v: each arrival is answered on its own", o.Path.Mode)
 	}
 	clock := o.Path.Clock
 	if clock == nil {
