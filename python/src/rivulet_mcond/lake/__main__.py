@@ -62,7 +62,7 @@ def main() -> None:
     add(
         "--sample",
         type=int,
-        default=50_000,
+        default=200_000,
         help="most nodes of the graph in which models are fitted; all if so few",
     )
     add("--validation", type=int, default=5_000, help="most validation nodes that calibrate; 0: all")

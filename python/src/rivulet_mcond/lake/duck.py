@@ -19,6 +19,7 @@ from .engine import ROWS_A_GROUP, Engine, LakeError, kind_of, part_files
 class DuckDB(Engine):
     """Statements of DuckDB, and the trainer as processes of this machine."""
 
+    failures = (duckdb.Error,)
     number = "row_number() OVER ()"
     array = "list_value"
     unfit = "len(list_filter({}, lambda v: v IS NULL OR NOT (abs(v) <= 1e15))) > 0"

@@ -82,7 +82,8 @@ class Engine(ABC):
     def name(self, column: str) -> str:
         """Return a column's name as SQL."""
 
-    number: str  # SQL: consecutive or at least ascending numbers from 0 on, in the order of the table
+    failures: tuple[type[Exception], ...]  # errors of the engine, such as a limit of memory that is too low
+    number: str  # SQL: consecutive or at least ascending numbers from 1 on, in the order of the table
     array: str  # SQL: the function that makes a list of its arguments
     unfit: str  # SQL: whether a list of doubles, {}, has a number that is no feature
     size: str  # SQL: the length of a list, {}
@@ -105,7 +106,10 @@ class Engine(ABC):
         start, partial = time.monotonic(), path.with_name(path.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
-        make(partial)
+        try:
+            make(partial)
+        except self.failures as error:
+            raise LakeError(f"{name}: {error}") from error
         os.rename(partial, path)
         size = sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
         say(f"{name}: {rows_of(path)}{size / 1e6:,.1f} MB, {time.monotonic() - start:.1f} s")

@@ -28,7 +28,7 @@ class Options:
 
     name: str
     columns: graph.Columns
-    sample: int = 50_000
+    sample: int = 200_000
     validation: int = 5_000
     test: int = 10_000
     propagate: bool = False

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from .engine import Engine, LakeError, kind_of
@@ -20,6 +20,7 @@ from .engine import Engine, LakeError, kind_of
 class Spark(Engine):
     """Statements of Spark, and the trainer as a process of each task."""
 
+    failures = (PySparkException,)
     number = "monotonically_increasing_id() + 1"
     array = "array"
     unfit = "exists({}, v -> v IS NULL OR NOT (abs(v) <= 1e15))"
