@@ -20,12 +20,11 @@ const (
 
 // measureAlone compares the row that is served with the whole graph when each test node arrives alone, and adds that to
 // the row. In other rows on T the nodes of a batch are joined at once and change each other's degrees, as in the paper.
-func (t *task) measureAlone(ctx context.Context, deployments []deploy.Row, results []eval.Result,
-	progress Progress) error {
+func measureAlone(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.Row, results []eval.Result) error {
 	const what = "joining test nodes to the whole graph one by one"
 	mode := slices.Index(t.modes(), NodeBatch)
 	served := slices.IndexFunc(deployments, func(d deploy.Row) bool { return d.Served })
-	if t.data.Task != target.Classes || len(results) == 0 || mode < 0 || served < 0 {
+	if t.task != target.Classes || len(results) == 0 || mode < 0 || served < 0 {
 		return nil
 	}
 	whole := slices.IndexFunc(deployments, func(d deploy.Row) bool {
@@ -34,9 +33,9 @@ func (t *task) measureAlone(ctx context.Context, deployments []deploy.Row, resul
 	if whole < 0 {
 		return nil
 	}
-	nodes := sample.Evenly(t.data.Test, max(aloneFewest, aloneWork/(max(1, t.original.Adj.NNZ())*t.classes())))
-	progress.Step(what, 0, len(nodes))
-	set := eval.Attach(t.data, t.original, dataset.Batches(nodes, 1), false)
+	nodes := sample.Evenly(h.data.Test, max(aloneFewest, aloneWork/(max(1, t.Adj.NNZ())*t.Classes())))
+	r.Progress.Step(what, 0, len(nodes))
+	set := eval.Attach(h.data, t.Original, dataset.Batches(nodes, 1), false)
 	onT, onS := deployments[whole], deployments[served]
 	joined := &eval.Answer{}
 	predictor, batches := onT.Quick(), onT.On(set)
@@ -45,10 +44,10 @@ func (t *task) measureAlone(ctx context.Context, deployments []deploy.Row, resul
 			return err
 		}
 		joined.Add(predictor.Predict(b))
-		progress.Step(what, k+1, len(nodes))
+		r.Progress.Step(what, k+1, len(nodes))
 	}
 	answer := eval.Run(onS.Quick(), onS.On(set))
-	results[mode*len(deployments)+served].Alone = &eval.Alone{Nodes: len(nodes), Of: len(t.data.Test),
+	results[mode*len(deployments)+served].Alone = &eval.Alone{Nodes: len(nodes), Of: len(h.data.Test),
 		Accuracy: answer.Accuracy(set), Whole: joined.Accuracy(set), Agreement: eval.Equal(answer.Class, joined.Class)}
 	return nil
 }

@@ -37,21 +37,21 @@ const perRole = 10
 
 // answered returns the nodes that a run answers, and their roles: some at even distances and, of the held-out ones,
 // also the one with most neighbours. Nodes of T are among them if T is in memory.
-func (t *task) answered() (nodes []int32, roles []string) {
+func (h *Held) answered() (nodes []int32, roles []string) {
 	add := func(role string, from []int32, more ...int32) {
 		some := append(slices.Clone(sample.Evenly(from, perRole)), more...)
 		for _, i := range slices.Compact(slices.Sorted(slices.Values(some))) {
 			nodes, roles = append(nodes, i), append(roles, role)
 		}
 	}
-	degrees := func(a, b int32) int { return t.data.Adj.RowLen(int(a)) - t.data.Adj.RowLen(int(b)) }
-	types := t.data.TypesOf() // nodes of T of other types than arrivals have are none
-	add("train", slices.DeleteFunc(slices.Clone(t.data.Train), func(i int32) bool {
-		return types != nil && !slices.Contains(t.data.NodeTypes.Arriving, types[i])
+	degrees := func(a, b int32) int { return h.data.Adj.RowLen(int(a)) - h.data.Adj.RowLen(int(b)) }
+	types := h.data.TypesOf() // nodes of T of other types than arrivals have are none
+	add("train", slices.DeleteFunc(slices.Clone(h.data.Train), func(i int32) bool {
+		return types != nil && !slices.Contains(h.data.NodeTypes.Arriving, types[i])
 	}))
-	add("validation", t.data.Validation, slices.MaxFunc(t.data.Validation, degrees)) // without any no run begins
-	if len(t.data.Test) > 0 {
-		add("test", t.data.Test, slices.MaxFunc(t.data.Test, degrees))
+	add("validation", h.data.Validation, slices.MaxFunc(h.data.Validation, degrees)) // without any no run begins
+	if len(h.data.Test) > 0 {
+		add("test", h.data.Test, slices.MaxFunc(h.data.Test, degrees))
 	}
 	return nodes, roles
 }
@@ -63,22 +63,23 @@ type arrivals struct {
 }
 
 // readArrivals reads the nodes that a run answers.
-func (t *task) readArrivals(ctx context.Context) (*arrivals, error) {
-	nodes, roles := t.answered()
-	edges, degrees, err := t.holder.Neighbours(ctx, nodes)
+func (h *Held) readArrivals(neighbours func(nodes []int32) (ids [][]string, degrees []int, err error)) (*arrivals,
+	error) {
+	nodes, roles := h.answered()
+	edges, degrees, err := neighbours(nodes)
 	if err != nil {
 		return nil, err
 	}
-	out := &arrivals{eval.Attach(t.data, t.original, [][]int32{nodes}, false), make([]Answer, len(nodes))}
+	out := &arrivals{eval.Attach(h.data, h.t.Original, [][]int32{nodes}, false), make([]Answer, len(nodes))}
 	for k, i := range nodes {
-		a := Answer{Role: roles[k], ID: t.data.IDs[i], Edges: edges[k], Degree: degrees[k], Weights: t.weights(i),
-			X: t.data.X.Take(nodes[k : k+1])}
-		if t.related() {
-			e := t.data.Edges(i)
+		a := Answer{Role: roles[k], ID: h.data.IDs[i], Edges: edges[k], Degree: degrees[k], Weights: h.weights(i),
+			X: h.data.X.Take(nodes[k : k+1])}
+		if h.t.related() {
+			e := h.data.Edges(i)
 			a.Edges, a.Incoming, a.Types = e.To, e.From, e.Types
 		}
-		if t.named != nil {
-			a.Named = t.named(a.ID)
+		if h.named != nil {
+			a.Named = h.named(a.ID)
 		}
 		out.answers[k] = a
 	}
@@ -86,19 +87,21 @@ func (t *task) readArrivals(ctx context.Context) (*arrivals, error) {
 }
 
 // answer answers nodes as arrivals, each on its own, as consumers of the artifact will.
-func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
-	if len(r.placed) == 0 {
+func answer(ctx context.Context, h *Held, r *Run, p *recipe) ([]Answer, error) {
+	if len(p.placed) == 0 {
 		return nil, nil
 	}
-	a := t.arrivals
+	a := h.arrivals
 	if a == nil {
 		var err error
-		if a, err = t.readArrivals(ctx); err != nil {
+		if a, err = h.readArrivals(func(nodes []int32) ([][]string, []int, error) {
+			return r.holder.Neighbours(ctx, nodes)
+		}); err != nil {
 			return nil, err
 		}
 	}
 	out := slices.Clone(a.answers)
-	probabilities := eval.Run(r.predictor(0), r.placed[0].On(a.set)).Probabilities[0]
+	probabilities := eval.Run(p.predictor(0), p.placed[0].On(a.set)).Probabilities[0]
 	for k := range out {
 		out[k].Probabilities = probabilities.Row(k)
 	}
@@ -106,17 +109,22 @@ func (t *task) answer(ctx context.Context, r *recipe) ([]Answer, error) {
 }
 
 // weights returns the weights of a node's edges; nil if T's edges have none.
-func (t *task) weights(node int32) []float32 {
-	if t.bins == nil {
+func (h *Held) weights(node int32) []float32 {
+	if h.t.bins == nil {
 		return nil
 	}
-	return t.data.Weights(node)
+	return h.data.Weights(node)
 }
 
 // predictor predicts with a model on S as the artifact does.
-func (r *recipe) predictor(k int) *infer.Predictor { return r.placed[k].Calibrated(r.calibrations[k]) }
+func (p *recipe) predictor(k int) *infer.Predictor { return p.placed[k].Calibrated(p.calibrations[k]) }
 
 func (h inMemory) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+	return h.h.neighbours(nodes)
+}
+
+// neighbours returns the ids of all neighbours of nodes.
+func (h *Held) neighbours(nodes []int32) (ids [][]string, degrees []int, err error) {
 	for _, i := range nodes {
 		ids, degrees = append(ids, h.data.Neighbours(i)), append(degrees, h.data.Adj.RowLen(int(i)))
 	}

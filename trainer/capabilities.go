@@ -3,8 +3,8 @@ package trainer
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
+	"rivulet/dataset"
 	"rivulet/infer/architecture"
 	"rivulet/infer/target"
 )
@@ -35,29 +35,29 @@ var capabilities = []capability{
 }
 
 // check returns an error if the run's options do not fit its data.
-func (t *task) check() error {
-	of := t.data.Task
+func (o *Options) check(d *dataset.Dataset) error {
+	of := d.Task
 	if of != target.Classes {
-		if err := t.data.RequireNoRelations("task " + of.String()); err != nil {
+		if err := d.RequireNoRelations("task " + of.String()); err != nil {
 			return err
 		}
 	}
-	switch m := &t.method; {
+	switch m, _ := o.method(); {
 	case of != target.Classes && !m.targets:
 		return of.Require("method " + m.Name)
 	case !m.relations:
 		what := "method " + m.Name
-		if err := cmp.Or(t.data.RequireNoRelations(what), t.data.RequireOneType(what)); err != nil {
+		if err := cmp.Or(d.RequireNoRelations(what), d.RequireOneType(what)); err != nil {
 			return err
 		}
 	}
-	for _, name := range t.options.Models {
-		if err := t.checkModel(name); err != nil {
+	for _, name := range o.Models {
+		if err := checkModel(d, name); err != nil {
 			return err
 		}
 	}
 	for _, c := range capabilities {
-		if !c.set(&t.options) {
+		if !c.set(o) {
 			continue
 		}
 		if c.task != "" {
@@ -66,7 +66,7 @@ func (t *task) check() error {
 			}
 		}
 		if c.relations != "" {
-			if err := cmp.Or(t.data.RequireNoRelations(c.relations), t.data.RequireOneType(c.relations)); err != nil {
+			if err := cmp.Or(d.RequireNoRelations(c.relations), d.RequireOneType(c.relations)); err != nil {
 				return err
 			}
 		}
@@ -75,20 +75,20 @@ func (t *task) check() error {
 }
 
 // checkModel returns an error for a model that does not read the data's edges, or does not do its task.
-func (t *task) checkModel(name string) error {
+func checkModel(d *dataset.Dataset, name string) error {
 	a, err := architecture.Lookup(name)
 	switch {
 	case err != nil:
 		return err
-	case t.data.Task == target.Labels && a.Relational(), t.data.Task.Regression() && (a.Mix == nil || !a.Linear()):
-		return t.data.Task.Require("model " + name)
-	case a.Reads(t.data.By):
+	case d.Task == target.Labels && a.Relational(), d.Task.Regression() && (a.Mix == nil || !a.Linear()):
+		return d.Task.Require("model " + name)
+	case a.Reads(d.By):
 		return nil
 	case a.Typed():
 		return fmt.Errorf("model %s reads the types of edges, which are not kept: --edge-type COLUMN keeps them", name)
-	case !t.related():
+	case d.Relations == nil:
 		return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)
-	case t.data.By.Types != nil:
+	case d.By.Types != nil:
 		return fmt.Errorf("model %s does not read the types of edges: want rsgc or rgcn in --models, or without "+
 			"--edge-type all edges are of one", name)
 	}
@@ -97,12 +97,12 @@ func (t *task) checkModel(name string) error {
 }
 
 // checkWeights returns an error if a run cannot carry weights of edges.
-func (t *task) checkWeights() error {
-	if t.method.make == nil {
+func (o *Options) checkWeights() error {
+	if m, _ := o.method(); !m.weights {
 		return fmt.Errorf("method %s does not read weights of edges, and the data have some; --drop-weights reads each as 1",
-			t.method.Name)
+			m.Name)
 	}
-	for name, given := range t.options.Weights {
+	for name, given := range o.Weights {
 		if given.Architecture.Operator.Name == "sage" {
 			return fmt.Errorf("weights of %s: PyTorch Geometric's SAGEConv takes the plain mean of the neighbours, "+
 				"and the data have weights of edges; --drop-weights reads each as 1", name)
@@ -112,14 +112,13 @@ func (t *task) checkWeights() error {
 }
 
 // servable returns an error if the run's method makes no artifact, or not one with the run's options.
-func (t *task) servable() error {
-	o := &t.options
-	switch clustered := slices.Contains([]string{MethodSolved, MethodCluster}, o.Method); {
-	case t.method.Comparison:
-		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", o.Method)
-	case o.Spread && !clustered:
+func (r *Run) servable() error {
+	switch {
+	case r.method.Comparison:
+		return fmt.Errorf("method %s has no S and M to serve and makes no artifact: it is measured by eval", r.Method)
+	case r.Spread && !r.method.clusters:
 		return fmt.Errorf("spread is set, which is around clusters: want method %s or %s, not %s", MethodSolved,
-			MethodCluster, o.Method)
+			MethodCluster, r.Method)
 	}
 	return nil
 }

@@ -33,65 +33,77 @@ type ModelChoice struct {
 	Chosen  bool  `json:"chosen"`
 }
 
-// chooseModel condenses T for each of the models on its own, and returns the run of the one that is best on validation
-// as it would be served, the first among equals.
-func (t *task) chooseModel(ctx context.Context, progress Progress) (*task, *recipe, []ModelChoice, error) {
-	var best *task
+// condenseChosen condenses T and calibrates the models on S. Where validation chooses the model it condenses T for each
+// of the models on its own, keeps the one that is best on validation as it would be served, the first among equals, and
+// the run then has this model alone.
+func condenseChosen(ctx context.Context, t *T, h *Held, r *Run) (*recipe, []ModelChoice, error) {
+	if !r.Choose {
+		r.last = true
+		p, err := condenseAll(ctx, t, h, r)
+		if err == nil {
+			err = calibrateAll(ctx, t, h, r, p)
+		}
+		return p, nil, err
+	}
+	var best *Run
 	var recipes *recipe
 	var choices []ModelChoice
 	chosen, seconds := -1, 0.0
-	for _, name := range t.options.Models {
-		o := t.options
+	for _, name := range r.Models {
+		o := r.Options
 		o.Models, o.Choose = []string{name}, false
-		of, err := t.with(o, t.whole)
+		of, err := newRun(t, h, o, r.known, r.Progress)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		r, err := of.condense(ctx, progress)
+		p, err := condenseAll(ctx, t, h, of)
 		if err == nil {
-			err = of.calibrateAll(ctx, r, progress)
+			err = calibrateAll(ctx, t, h, of, p)
 		}
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("choosing a model: %s: %w", name, err)
+			return nil, nil, fmt.Errorf("choosing a model: %s: %w", name, err)
 		}
-		seconds += r.seconds
-		rows, err := of.choicesOf(ctx, r)
+		seconds += p.seconds
+		rows, err := choicesOf(ctx, t, h, of, p)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		at := len(choices) // the row that would be served comes first
 		if choices = append(choices, rows...); chosen < 0 || choices[at].Validation > choices[chosen].Validation {
-			chosen, best, recipes = at, of, r
+			chosen, best, recipes = at, of, p
 		}
 	}
 	choices[chosen].Chosen, recipes.seconds = true, seconds
-	return best, recipes, choices, ctx.Err()
+	best.seconds, best.last = r.seconds, true
+	*r = *best
+	r.release(t)
+	return recipes, choices, ctx.Err()
 }
 
 // choicesOf returns the rows of a model: as it would be served, and where that is with an expert, without it.
-func (t *task) choicesOf(ctx context.Context, r *recipe) ([]ModelChoice, error) {
-	c, p := r.calibrations[0], r.placed[0]
-	out := []ModelChoice{t.choiceOf(r, r.predictor(0), p, c)}
+func choicesOf(ctx context.Context, t *T, h *Held, r *Run, of *recipe) ([]ModelChoice, error) {
+	c, p := of.calibrations[0], of.placed[0]
+	out := []ModelChoice{choiceOf(h, r, of, of.predictor(0), p, c)}
 	if p.Expert == nil {
 		return out, nil
 	}
 	alone := p.WithoutExpert()
-	c, err := deploy.Calibrate(ctx, alone, t.support, t.options.Coverage, t.kinds())
+	c, err := deploy.Calibrate(ctx, alone, h.support, r.Coverage, kinds(t, r))
 	if err != nil {
 		return nil, err
 	}
-	return append(out, t.choiceOf(r, alone.Calibrated(c), alone, c)), nil
+	return append(out, choiceOf(h, r, of, alone.Calibrated(c), alone, c)), nil
 }
 
-func (t *task) choiceOf(r *recipe, predictor *infer.Predictor, p *deploy.Deployment,
+func choiceOf(h *Held, r *Run, of *recipe, predictor *infer.Predictor, p *deploy.Deployment,
 	c *deploy.Calibration) ModelChoice {
 	out := ModelChoice{Model: p.Model.Name(), Own: p.Expert != nil, Validation: c.Validation,
-		Mapping: r.served.parts().info().Entries}
+		Mapping: of.result.info().Entries}
 	if chosen := c.Kinds[c.Kind]; chosen != nil {
 		out.Validation = chosen.Validation
 	}
-	if t.options.Costs {
-		set := p.On(t.support.Apart())
+	if r.Costs {
+		set := p.On(h.support.Apart())
 		out.Micros = 1000 * eval.Time(predictor, set) * float64(len(set.Batches)) / float64(max(1, set.Len()))
 		out.Bytes = eval.Memory(func() eval.Predictor { return p.Calibrated(c) }, set)
 	}

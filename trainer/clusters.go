@@ -9,9 +9,7 @@ import (
 	"rivulet/graph"
 	"rivulet/graph/gemm"
 	"rivulet/infer"
-	"rivulet/infer/growth"
 	"rivulet/trainer/condense"
-	"rivulet/trainer/expert"
 	"rivulet/trainer/search"
 	"rivulet/trainer/tables"
 )
@@ -22,197 +20,166 @@ func (o *Options) projection(d int) *graph.Dense {
 }
 
 // basis is the matrix on which features are projected for k-means, of d rows.
-func (t *task) basis() *graph.Dense {
-	if basis := t.options.projection(t.original.X.Cols()); basis != nil {
+func (o *Options) basis(d int) *graph.Dense {
+	if basis := o.projection(d); basis != nil {
 		return basis
 	}
-	return graph.Identity(t.original.X.Cols())
+	return graph.Identity(d)
 }
 
 // points returns the vectors of T's nodes for k-means, N×p: Â²·pre(X) or its projection.
-func (t *task) points() *graph.Dense {
-	if t.exact != nil {
-		return t.exact
-	}
+func points(t *T, r *Run) *graph.Dense {
+	d := t.X.Cols()
 	switch {
-	case t.twoHops != nil && t.options.projection(t.original.X.Cols()) == nil:
+	case t.exact != nil:
+		return t.exact
+	case t.twoHops != nil && r.projection(d) == nil:
 		return t.twoHops
 	case t.twoHops != nil:
-		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(t.basis()))
+		return gemm.Mul(gemm.Of(t.twoHops), gemm.Of(r.basis(d)))
 	}
 	hat := t.hat()
-	return graph.Mul(hat, graph.Mul(hat, t.inputs.Project(t.basis())))
+	return graph.Mul(hat, graph.Mul(hat, t.inputs.Project(r.basis(d))))
 }
 
-// join adds T's unlabelled nodes to the clusters of the classes that a model predicts.
-func (t *task) join(c *condense.Clusters, points *graph.Dense, m infer.Model) *condense.Clusters {
-	if slices.Contains(t.groups.Of, -1) {
-		c = c.Join(points, t.groups.Predicted(t.logitsOnT(m), t.share))
-	}
-	return t.groups.Divided(c, func() *graph.Dense { return t.logitsOnT(m) })
+// Input returns T in the form that the methods of package condense take.
+func (r *Run) Input(t *T) condense.Input {
+	return condense.Input{Adj: t.Adj, X: t.x, Points: points(t, r), Labels: t.Labels, Share: r.share}
 }
 
-// clusterMethod is the state of the methods whose S consists of clusters, solved and cluster.
-type clusterMethod struct {
-	*task
-	points   *graph.Dense                              // of k-means, N×p; nil where all nodes are in groups
-	labelled *condense.Clusters                        // of the nodes in groups alone
-	means    *graph.Dense                              // of Â²·pre(X) in them, N'×d, if at hand while S is made
-	mapping  func(c *clusterGraph) (*graph.CSR, error) // makes M of clusters
-	rows     *graph.Dense                              // of Â²·pre(X) of the nodes of around, if at hand while S is made
-	relay    *search.Result                            // W_S of SGC, once it is asked for
-	taught   *search.Result                            // W_S of SGC fitted to soft labels, once it is asked for
-	exported artifact.Spread                           // what both were fitted to
-	judging  *graph.CSR                                // M of a relay, which judges models on S once one is judged
+// clustering is S of the methods whose synthetic nodes are clusters of T's nodes (solved and cluster), before it has an
+// M. Models are fitted on it, and each of these has an M of its own.
+type clustering struct {
+	t        *T
+	h        *Held
+	r        *Run
+	mapping  mapper
+	points   *graph.Dense       // of k-means, N×p; nil where all nodes are in groups
+	labelled *condense.Clusters // of the nodes in groups alone
+	means    *graph.Dense       // of Â²·pre(X) in them, N'×d, if at hand while S is made
+	rows     *graph.Dense       // of Â²·pre(X) of the nodes of around, if at hand while S is made
+	relay    *search.Result     // W_S of SGC, once it is asked for
+	taught   *search.Result     // W_S of SGC fitted to soft labels, once it is asked for
+	exported artifact.Spread    // what both were fitted to
+	judging  *graph.CSR         // M of a relay, which judges models on S once one is judged
 	// indicators is the weight of the clusters' indicators beside messages when rows of M are solved; 0: none.
 	indicators float32
 }
 
-func (t *task) newClustering(mapping func(c *clusterGraph) (*graph.CSR, error), progress Progress) *clusterMethod {
-	const what = "clustering the graph"
-	progress.Step(what, 0, 1)
-	c := &clusterMethod{task: t, mapping: mapping}
-	points := t.points()
-	c.labelled = condense.Cluster(points, t.groups.Of, t.share, t.rng(purposeClusters)) // within a class
-	if slices.Contains(t.groups.Of, -1) {
-		c.points = points
-	}
-	if t.twoHops != nil {
-		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
-		if t.options.Spread {
-			c.rows = t.twoHops.Take(c.around())
-		}
-		t.twoHops = nil
-	}
-	progress.Step(what, 1, 1)
-	return c
-}
-
-// clusters returns the method that makes S of clusters and M by a mapping.
-func clusters(mapping func(c *clusterGraph) (*graph.CSR, error)) maker {
-	return func(t *task, ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
-		return t.newClustering(mapping, progress).make(ctx, models(whole), "condensing the graph", progress)
-	}
-}
+// mapper makes M (N×N') of clusters of all nodes; solver returns the dictionary of the models' messages, made once.
+type mapper func(c *clustering, joined *condense.Clusters, solver func() *condense.Dictionary) (*graph.CSR, error)
 
 // solveRows returns one M for all models, solved for their messages (docs/algorithm.md, section 5).
-func solveRows(c *clusterGraph) (*graph.CSR, error) {
-	return c.dictionary().Solve(c.links.Entries(c.options.Entries)), nil
+func solveRows(c *clustering, _ *condense.Clusters, solver func() *condense.Dictionary) (*graph.CSR, error) {
+	return solver().Solve(c.entries()), nil
 }
 
 // membershipRows returns M = one-hot cluster membership (docs/algorithm.md, section 7).
-func membershipRows(c *clusterGraph) (*graph.CSR, error) {
-	return condense.MembershipMapping(c.joined), nil
+func membershipRows(_ *clustering, joined *condense.Clusters, _ func() *condense.Dictionary) (*graph.CSR, error) {
+	return condense.MembershipMapping(joined), nil
 }
 
-// clusterGraph holds S and M of clusters, for some models.
-type clusterGraph struct {
-	*clusterMethod
-	graphParts
-	joined *condense.Clusters // of all nodes
-	models []infer.Model
-	onT    []*infer.Tables // their tables of T
-	onS    []*infer.Tables // and of S
-	solver *condense.Dictionary
-	fitter *tables.Fitter
+// clusters returns the method that makes S of clusters and M by a mapper.
+func clusters(mapping mapper) Condenser {
+	return func(ctx context.Context, t *T, h *Held, r *Run, whole []*search.Result) (*Result, error) {
+		return newClustering(t, h, r, mapping).condense(ctx, models(whole), "condensing the graph")
+	}
 }
 
-// make builds S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions. what
+func newClustering(t *T, h *Held, r *Run, mapping mapper) *clustering {
+	const what = "clustering the graph"
+	r.Progress.Step(what, 0, 1)
+	c := &clustering{t: t, h: h, r: r, mapping: mapping}
+	at := points(t, r)
+	c.labelled = condense.Cluster(at, t.groups.Of, r.share, r.Rand()) // within a class
+	if slices.Contains(t.groups.Of, -1) {
+		c.points = at
+	}
+	if t.twoHops != nil {
+		c.means = graph.Mul(c.labelled.Membership(), t.twoHops)
+		if r.Spread {
+			c.rows = t.twoHops.Take(around(t, r))
+		}
+		r.release(t)
+	}
+	r.Progress.Step(what, 1, 1)
+	return c
+}
+
+// entries is the most entries of a row of M.
+func (c *clustering) entries() int { return c.t.links.Entries(c.r.Entries) }
+
+// join adds T's unlabelled nodes to the clusters of the classes that a model predicts.
+func (c *clustering) join(m infer.Model) *condense.Clusters {
+	t, out := c.t, c.labelled
+	if slices.Contains(t.groups.Of, -1) {
+		out = out.Join(c.points, t.groups.Predicted(t.logits(m), c.r.share))
+	}
+	return t.groups.Divided(out, func() *graph.Dense { return t.logits(m) })
+}
+
+// condense makes S, M and the tables of models; unlabelled nodes join clusters by the first model's predictions. what
 // names the step in reports of progress.
-func (c *clusterMethod) make(ctx context.Context, models []infer.Model, what string,
-	progress Progress) (*clusterGraph, error) {
+func (c *clustering) condense(ctx context.Context, models []infer.Model, what string) (*Result, error) {
 	const parts = 4
+	t, progress := c.t, c.r.Progress
 	progress.Step(what, 0, parts)
-	out := &clusterGraph{clusterMethod: c, joined: c.join(c.labelled, c.points, models[0]), models: models}
+	joined := c.join(models[0])
 	progress.Step(what, 1, parts)
+	var onT, onS []*infer.Tables
 	for _, m := range models {
-		out.onT = append(out.onT, c.tablesOfT(m))
+		onT = append(onT, t.tables(m))
 	}
 	progress.Step(what, 2, parts)
-	m, err := c.mapping(out)
+	var solver *condense.Dictionary
+	solved := func() *condense.Dictionary {
+		if solver == nil {
+			solver = c.dictionary(joined, models, onT)
+		}
+		return solver
+	}
+	m, err := c.mapping(c, joined, solved)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: m,
-		Synthetic: artifact.Synthetic{Labels: out.joined.Labels, Adj: out.joined.Adjacency(c.original.Adj),
-			X: c.x.Combine(out.joined.Membership())}}
-	if out.fitter, err = tables.NewFitter(out.M, c.meeting); err != nil {
+	fitter, err := tables.NewFitter(m, t.meeting)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	out := &Result{clusters: c, fitter: fitter}
+	out.Condensation = &condense.Condensation{Attachment: artifact.AttachFrozen, M: m,
+		Synthetic: artifact.Synthetic{Labels: joined.Labels, Adj: joined.Adjacency(t.Adj),
+			X: t.x.Combine(joined.Membership())}}
 	progress.Step(what, 3, parts)
-	for _, t := range out.onT {
-		onS, err := out.fitter.Fit(t)
+	for _, t := range onT {
+		fitted, err := fitter.Fit(t)
 		if err != nil {
 			return nil, err
 		}
-		out.onS = append(out.onS, onS)
+		onS = append(onS, fitted)
 	}
-	if out.solver != nil {
-		out.onT = nil // only the dictionary reads them
+	if solver != nil {
+		onT = nil // only the dictionary reads them
+	}
+	out.dictionary = func() *dictionary { return &dictionary{solved(), models, c.entries()} }
+	out.Tables = func(m infer.Model) (*infer.Tables, error) {
+		if k := slices.Index(models, m); k >= 0 {
+			return onS[k], nil
+		}
+		return fitter.Fit(t.tables(m))
+	}
+	out.Propagation = fittedPropagation(t, fitter)
+	out.Features = func(m infer.Model) (*infer.Tables, error) {
+		return fitter.Features(t.Adj, t.x, m.Hops, t.bins.Weights()...)
 	}
 	progress.Step(what, parts, parts)
 	return out, ctx.Err()
 }
 
-// dictionary returns the dictionary with which rows of M are solved for the models.
-func (c *clusterGraph) dictionary() *condense.Dictionary {
-	if c.solver == nil {
-		support := condense.NewSupport(c.supportBatch(), c.pre, c.bins)
-		support.Units = c.units
-		c.solver = condense.NewDictionary(c.models, c.onT, support, c.joined, c.meeting,
-			c.indicators)
-	}
-	return c.solver
-}
-
-func (c *clusterGraph) tables(m infer.Model) (*infer.Tables, error) {
-	if k := slices.Index(c.models, m); k >= 0 {
-		return c.onS[k], nil
-	}
-	return c.fitter.Fit(c.tablesOfT(m))
-}
-
-func (c *clusterGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return c.fitter.Propagation(c.original.Adj, c.onOriginal().Seeds(kind, m), alpha, c.bins.Weights()...)
-}
-
-func (c *clusterGraph) features(m infer.Model) (*infer.Tables, error) {
-	return c.fitter.Features(c.original.Adj, c.x, m.Hops, c.bins.Weights()...)
-}
-
-func (c *clusterGraph) growth() *artifact.Growth {
-	d := c.dictionary()
-	g := &artifact.Growth{Entries: min(c.links.Entries(c.options.Entries), c.nodes), Dictionary: d.Messages(),
-		Messages: map[string]growth.Messages{}}
-	for k, m := range c.models {
-		g.Messages[m.Name()] = d.Parts[k]
-	}
-	return g
-}
-
-// renew makes M for W_S. Where the messages of W_S do not tell nodes apart, indicators of the clusters of weight 0.3
-// do: validation on S chooses, by the margin of [expert.MinGain].
-func (c *clusterGraph) renew(ctx context.Context, small *search.Result, progress Progress) (condensation, error) {
-	what := "condensing the graph for " + small.Model.Name() + " of S"
-	if !c.options.Spread || c.options.Method != MethodSolved {
-		return c.make(ctx, []infer.Model{small.Model}, what, progress)
-	}
-	var best *clusterGraph
-	wanted := -1.0
-	for _, weight := range []float32{0, 0.3} {
-		with := *c.clusterMethod
-		with.indicators = weight
-		out, err := with.make(ctx, []infer.Model{small.Model}, what, progress)
-		if err != nil {
-			return nil, err
-		}
-		right, err := c.wholeGround().Behind(out.M)(ctx, small.Model)
-		if err != nil {
-			return nil, err
-		}
-		if right > wanted {
-			best, wanted = out, right+expert.MinGain
-		}
-	}
-	return best, nil
+// dictionary returns the dictionary with which rows of M are solved for models with tables of T.
+func (c *clustering) dictionary(joined *condense.Clusters, models []infer.Model,
+	onT []*infer.Tables) *condense.Dictionary {
+	support := condense.NewSupport(c.h.Support(), c.t.Preprocess, c.t.bins)
+	support.Units = c.t.units
+	return condense.NewDictionary(models, onT, support, joined, c.t.meeting, c.indicators)
 }

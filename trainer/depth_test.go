@@ -22,17 +22,16 @@ func TestSection2DepthOnCora(t *testing.T) {
 		o := Defaults()
 		o.Costs, o.Hidden = false, 32 // each arrival is joined to all of T
 		o.Models, o.Layers, o.Hops, o.WeightDecays = []string{c.model}, c.layers, c.hops, []float64{1e-2}
-		k, err := newTask(d, o)
+		k := makeReady(t, d, o)
+		whole, err := fitOriginal(t.Context(), k.T, k.held, k.run, c.model)
 		expect.OK(t, err)
-		whole, err := k.fitOriginal(t.Context(), c.model, Silent{})
-		expect.OK(t, err)
-		all := k.test()[NodeBatch]
-		onT := whole.Model.Tables(k.original.Adj, k.inputs)
-		frozen := eval.Run(eval.Plain(whole.Model.Frozen(onT, k.pre)), all)
-		joint := whole.Model.Joint(k.original.Adj, k.inputs, k.pre)
+		all := k.held.test()[NodeBatch]
+		onT := whole.Model.Tables(k.Adj, k.inputs)
+		frozen := eval.Run(eval.Plain(whole.Model.Frozen(onT, k.Preprocess)), all)
+		joint := whole.Model.Joint(k.Adj, k.inputs, k.Preprocess)
 		var alone []int32
-		for _, i := range k.data.Test {
-			one := joint.Logits(k.data.Attach(k.original, []int32{i}, false))
+		for _, i := range k.held.data.Test {
+			one := joint.Logits(k.held.data.Attach(k.Original, []int32{i}, false))
 			alone = append(alone, int32(graph.ArgMax(one.Row(0))))
 		}
 		differ := 100 - eval.Equal(frozen.Class, alone)

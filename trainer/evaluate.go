@@ -25,25 +25,103 @@ type Measurements struct {
 	Attachments []string
 }
 
-// deployments returns the deployments of docs/algorithm.md, sections 5 to 7, for each model: O→O, O→S, S→O and S→S if
-// the method has them. If W_S has an M of its own, S→S is also deployed through W_O's M.
-func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progress Progress) ([]deploy.Row, error) {
-	var out []deploy.Row
-	calibrated := func(setting string, f *search.Result, shared bool, p *deploy.Deployment, kinds []string) error {
-		watch.Begins(progress, "calibrating "+f.Model.Name()+", "+setting)
-		if t.data.Task != target.Classes {
-			kinds = nil
+// cell is a model in one setting: fitted on T or S, and placed on T or S.
+type cell struct {
+	setting string
+	fit     *search.Result
+	shared  bool // W_S through the M of W_O
+	*deploy.Deployment
+	kinds       []string            // of propagation to choose among
+	calibration *deploy.Calibration // known already; nil: chosen by validation
+}
+
+// cells returns the settings of one model, k of the run (docs/algorithm.md, sections 5 to 7). Those that the method
+// does not have are left out, and each attachment that is asked for is a cell:
+//
+//	            placed on T    placed on S
+//	W_O (T)     O→O            O→S
+//	W_S (S)     S→O            S→S, through an M of its own, and through the M of W_O (shared)
+func cells(ctx context.Context, t *T, h *Held, r *Run, p *recipe, k int, w Measurements) ([]cell, error) {
+	var out []cell
+	var failure error
+	add := func(setting string, f *search.Result, shared bool, d *deploy.Deployment, err error) {
+		failure = cmp.Or(failure, err)
+		out = append(out, cell{setting: setting, fit: f, shared: shared, Deployment: d, kinds: w.Kinds})
+	}
+	whole, s := p.whole[k], p.result
+	expert := p.expertOf(whole)
+	onS := func(setting string, f *search.Result, shared bool, c *Result, attachments []string) {
+		for _, attachment := range attachments {
+			d, err := place(t, r, c, f.Model, attachment)
+			if add(setting, f, shared, d, err); err == nil && expert != nil && setting == eval.OtoS {
+				with := *d
+				with.Expert = expert
+				add(setting, f, shared, &with, nil)
+			}
 		}
-		c, err := t.calibrate(ctx, p, kinds)
-		out = append(out, deploy.Rows(deploy.Row{Deployment: p, Setting: setting, SharedM: shared,
-			WeightDecay: cmp.Or(p.Decay, f.WeightDecay), Served: r.serves(t, setting, f, p)}, c)...)
-		return err
 	}
-	add := func(setting string, f *search.Result, shared bool, p *deploy.Deployment) error {
-		return calibrated(setting, f, shared, p, w.Kinds)
+	more := slices.DeleteFunc(slices.Clone(w.Attachments), func(a string) bool { return a == s.Attachment || !s.has(a) })
+	named := append([]string{s.Attachment}, more...)
+
+	watch.Begins(r.Progress, "putting "+whole.Model.Name()+" onto the original graph")
+	onT, kinds, err := r.holder.deploy(whole)
+	if add(eval.OtoO, whole, false, onT, err); w.Kinds == nil {
+		out[0].kinds = kinds
 	}
+	if slices.Contains(w.Attachments, artifact.AttachFrozen) && infer.Freezable(whole.Model) == nil {
+		d, err := frozen(t, t.itself(), whole.Model)
+		add(eval.OtoO, whole, false, d, err)
+	}
+	first := named
+	if w.Kinds == nil {
+		first = more
+	}
+	if p.placed != nil && w.Kinds == nil { // calibrated already, for the artifact
+		out = append(out, cell{setting: eval.OtoS, fit: whole, Deployment: p.placed[k], calibration: p.calibrations[k]})
+		if p.placed[k].Expert != nil { // beside it, what it gains
+			out = append(out, cell{setting: eval.OtoS, fit: whole, Deployment: p.placed[k].WithoutExpert()})
+		}
+	}
+	if s.has(s.Attachment) {
+		onS(eval.OtoS, whole, false, s, first)
+	}
+	if failure != nil || !s.fitsOnS() || t.related() || t.links != nil || t.groups.Several() { // not fitted on S
+		return out, failure
+	}
+	small, err := fitOnS(ctx, t, h, r, s, whole.Model.Name())
+	if err != nil {
+		return nil, err
+	}
+	if add(eval.StoO, small, false, t.joint(small.Model), nil); s.M == nil {
+		return out, nil
+	}
+	if s.clusters == nil {
+		onS(eval.StoS, small, false, s, named)
+		return out, failure
+	}
+	own, err := renew(ctx, s.clusters, small)
+	if err != nil {
+		return nil, err
+	}
+	onS(eval.StoS, small, false, own, named)
+	onS(eval.StoS, small, true, s, named)
+	if r.Spread {
+		taught, err := s.clusters.fitLabels(ctx, whole.Model.Name())
+		if err != nil {
+			return nil, err
+		}
+		if own, err = renew(ctx, s.clusters, taught); err != nil {
+			return nil, err
+		}
+		onS(eval.StoSLabels, taught, false, own, named)
+	}
+	return out, failure
+}
+
+// deployments returns the rows of the results before they are measured: each cell of each model, calibrated.
+func deployments(ctx context.Context, t *T, h *Held, r *Run, p *recipe, w Measurements) ([]deploy.Row, error) {
 	if t.related() { // S→O and S→S are left out, as nothing is fitted on S; there is one attachment and no propagation
-		progress.Step("models that read directions or types are measured in O→O and O→S, and are not fitted on S", 1, 1)
+		r.Progress.Step("models that read directions or types are measured in O→O and O→S, and are not fitted on S", 1, 1)
 		if w.Attachments = nil; w.Kinds != nil {
 			w.Kinds = []string{}
 		}
@@ -51,205 +129,120 @@ func (t *task) deployments(ctx context.Context, r *recipe, w Measurements, progr
 	if t.links != nil { // vectors of candidates are in tables alone
 		w.Attachments = nil
 	}
-	for k, whole := range r.whole {
-		watch.Begins(progress, "putting "+whole.Model.Name()+" onto the original graph")
-		onT, kinds, err := t.holder.deploy(whole)
+	var out []deploy.Row
+	for k := range p.whole {
+		all, err := cells(ctx, t, h, r, p, k, w)
 		if err != nil {
 			return nil, err
 		}
-		if w.Kinds != nil {
-			kinds = w.Kinds
-		}
-		if err := calibrated(eval.OtoO, whole, false, onT, kinds); err != nil {
-			return nil, err
-		}
-		if slices.Contains(w.Attachments, artifact.AttachFrozen) && infer.Freezable(whole.Model) == nil {
-			frozen, err := t.frozen(t.itself(), whole.Model)
-			if err != nil {
-				return nil, err
-			}
-			if err := add(eval.OtoO, whole, false, frozen); err != nil {
-				return nil, err
-			}
-		}
-		if r.placed != nil && w.Kinds == nil { // calibrated already, for the artifact
-			out = append(out, deploy.Rows(deploy.Row{Deployment: r.placed[k], Setting: eval.OtoS, WeightDecay: whole.WeightDecay,
-				Served: r.serves(t, eval.OtoS, whole, r.placed[k])}, r.calibrations[k])...)
-			if r.placed[k].Expert != nil { // beside it, what it gains
-				if err := calibrated(eval.OtoS, whole, false, r.placed[k].WithoutExpert(), nil); err != nil {
+		for _, c := range all {
+			if c.calibration == nil {
+				watch.Begins(r.Progress, "calibrating "+c.fit.Model.Name()+", "+c.setting)
+				if t.task != target.Classes {
+					c.kinds = nil
+				}
+				if c.calibration, err = calibrateOn(ctx, t, h, r, c.Deployment, c.kinds); err != nil {
 					return nil, err
 				}
 			}
-		}
-		if err := t.deployOnS(ctx, r, whole, w, progress, add); err != nil {
-			return nil, err
+			out = append(out, deploy.Rows(deploy.Row{Deployment: c.Deployment, Setting: c.setting, SharedM: c.shared,
+				WeightDecay: cmp.Or(c.Decay, c.fit.WeightDecay), Served: p.serves(r, c)}, c.calibration)...)
 		}
 	}
 	return out, nil
 }
 
-// serves reports whether consumers of this run's artifact serve a deployment: the first model, fitted on T, on S in the
+// serves reports whether consumers of this run's artifact serve a cell: the first model, fitted on T, on S in the
 // method's attachment, with the expert if there is one. Methods for comparison make no artifact.
-func (r *recipe) serves(t *task, setting string, f *search.Result, p *deploy.Deployment) bool {
-	return !t.method.Comparison && setting == eval.OtoS && f == r.whole[0] &&
-		p.Attachment == r.served.parts().Attachment && p.Expert == r.expertOf(f)
+func (p *recipe) serves(r *Run, c cell) bool {
+	return !r.method.Comparison && c.setting == eval.OtoS && c.fit == p.whole[0] &&
+		c.Attachment == p.result.Attachment && c.Expert == p.expertOf(c.fit)
 }
 
 // expertOf returns the expert that answers beside a model on S; nil: none does.
-func (r *recipe) expertOf(f *search.Result) *perceptron.Expert {
-	for k, p := range r.placed {
-		if r.whole[k] == f {
-			return p.Expert
+func (p *recipe) expertOf(f *search.Result) *perceptron.Expert {
+	for k, d := range p.placed {
+		if p.whole[k] == f {
+			return d.Expert
 		}
 	}
 	return nil
 }
 
-// deployOnS adds the deployments of one model that involve S.
-func (t *task) deployOnS(ctx context.Context, r *recipe, whole *search.Result, w Measurements, progress Progress,
-	add func(setting string, f *search.Result, shared bool, p *deploy.Deployment) error) error {
-	c := r.served.parts()
-	onS := func(setting string, f *search.Result, shared bool, c condensation, attachments []string) error {
-		for _, attachment := range attachments {
-			p, err := t.place(c, f.Model, attachment)
-			if err == nil {
-				err = add(setting, f, shared, p)
-			}
-			if expert := r.expertOf(whole); err == nil && expert != nil && setting == eval.OtoS {
-				with := *p
-				with.Expert = expert
-				err = add(setting, f, shared, &with)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	more := slices.DeleteFunc(slices.Clone(w.Attachments), func(a string) bool { return a == c.Attachment || !c.has(a) })
-	named := append([]string{c.Attachment}, more...)
-	first := more
-	if w.Kinds != nil {
-		first = named
-	}
-	if c.has(c.Attachment) {
-		if err := onS(eval.OtoS, whole, false, r.served, first); err != nil {
-			return err
-		}
-	}
-	onto, ok := r.served.(modelFitter)
-	if !ok || t.related() || t.links != nil || t.groups.Several() { // they are not fitted on S
-		return nil
-	}
-	small, err := onto.fit(ctx, whole.Model.Name(), progress)
-	if err != nil {
-		return err
-	}
-	if err := add(eval.StoO, small, false, t.jointOnT(small.Model)); err != nil || c.M == nil {
-		return err
-	}
-	again, ok := r.served.(mappingRenewer)
-	if !ok {
-		return onS(eval.StoS, small, false, r.served, named)
-	}
-	own, err := again.renew(ctx, small, progress)
-	if err != nil {
-		return err
-	}
-	if err := onS(eval.StoS, small, false, own, named); err != nil {
-		return err
-	}
-	if err := onS(eval.StoS, small, true, r.served, named); err != nil {
-		return err
-	}
-	of, ok := r.served.(labelFitter)
-	if !ok || !t.options.Spread {
-		return nil
-	}
-	taught, err := of.fitLabels(ctx, whole.Model.Name(), progress)
-	if err != nil {
-		return err
-	}
-	if own, err = again.renew(ctx, taught, progress); err != nil {
-		return err
-	}
-	return onS(eval.StoSLabels, taught, false, own, named)
-}
-
 // evaluate measures every deployment on the test nodes, in graph and in node batches; nothing if there are none.
 // The deployments of a model begin with O→O, with which the others are compared.
-func (t *task) evaluate(ctx context.Context, deployments []deploy.Row, seconds float64,
-	progress Progress) ([]eval.Result, error) {
+func evaluate(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.Row,
+	seconds float64) ([]eval.Result, error) {
 	const what = "evaluating on the test nodes"
 	var results []eval.Result
-	if len(t.data.Test) == 0 {
+	if len(h.data.Test) == 0 {
 		return nil, ctx.Err()
 	}
 	total := len(deployments) * len(t.modes())
 	for _, mode := range t.modes() {
-		progress.Step(what, len(results), total)
-		again := eval.Regroup(t.data, t.original, t.options.Batch, mode == GraphBatch)
+		r.Progress.Step(what, len(results), total)
+		again := eval.Regroup(h.data, t.Original, r.Batch, mode == GraphBatch)
 		for _, d := range deployments {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			progress.Step(what, len(results), total)
-			r, err := t.measure(d, mode, again)
+			r.Progress.Step(what, len(results), total)
+			row, err := measure(t, h, r, d, mode, again)
 			if err != nil {
 				return nil, err
 			}
-			r.TrainSeconds = seconds
-			results = append(results, r)
+			row.TrainSeconds = seconds
+			results = append(results, row)
 		}
 	}
-	progress.Step(what, total, total)
+	r.Progress.Step(what, total, total)
 	return results, nil
 }
 
-func (t *task) measure(d deploy.Row, mode string, again *eval.Regrouped) (eval.Result, error) {
-	r := eval.Result{Method: t.label, Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
-		Attachment: d.Attachment, Calibration: d.Calibration.Kind, SyntheticNodes: t.nodes, Own: d.Expert != nil,
-		Ratio: float64(t.nodes) / float64(t.facts.Nodes), Seeds: []uint64{t.options.Seed}, Served: d.Served,
+func measure(t *T, h *Held, run *Run, d deploy.Row, mode string, again *eval.Regrouped) (eval.Result, error) {
+	r := eval.Result{Method: run.Label(), Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
+		Attachment: d.Attachment, Calibration: d.Calibration.Kind, SyntheticNodes: run.size, Own: d.Expert != nil,
+		Ratio: float64(run.size) / float64(t.facts.Nodes), Seeds: []uint64{run.Seed}, Served: d.Served,
 		WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay}, KeptBytes: d.Kept}
-	if known, ok := t.whole.Row(&r); ok {
+	if known, ok := run.known.Row(&r); ok {
 		return known, nil
 	}
-	set := d.On(t.test()[mode])
+	set := d.On(h.test()[mode])
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
 	if err := answer.Finite(predictor, set, "test", math.MaxFloat32); err != nil {
 		return r, fmt.Errorf("measuring %s: %w", d.Model.Name(), err)
 	}
-	if t.data.Task != target.Classes {
+	if t.task != target.Classes {
 		d.Judge(&r, predictor, answer, set)
-		if t.options.Costs {
-			d.Costs(&r, answer, set, t.footprint(d.Deployment))
+		if run.Costs {
+			d.Costs(&r, answer, set, footprint(t, run, d.Deployment))
 		}
-		t.whole.Keep(r)
+		run.known.Keep(r)
 		return r, nil
 	}
 	// of a graph that is too large, Whole is frozen
-	first := d.Attachment == artifact.AttachJoint || t.whole.Classes(&r) == nil
+	first := d.Attachment == artifact.AttachJoint || run.known.Classes(&r) == nil
 	if r.Setting == eval.OtoO && first && d.Spreading == nil {
-		t.whole.KeepClasses(&r, answer.Class)
+		run.known.KeepClasses(&r, answer.Class)
 	} else {
-		r.VersusWhole = eval.Pair(answer.Class, t.whole.Classes(&r), set)
+		r.VersusWhole = eval.Pair(answer.Class, run.known.Classes(&r), set)
 	}
-	r.Confusion = answer.Confusion(set, t.classes())
+	r.Confusion = answer.Confusion(set, t.Classes())
 	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels)
 	r.ReliabilityBefore = eval.Reliability(deploy.Uncalibrated(predictor, answer, set), set.Labels)
 	for of, value := range map[*eval.Spread]float64{
 		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
-		&r.Agreement:         eval.Equal(answer.Class, t.whole.Classes(&r)),
+		&r.Agreement:         eval.Equal(answer.Class, run.known.Classes(&r)),
 		&r.ChangedByBatching: again.Changed(predictor, d.On, answer.Class),
 		&r.ECE:               eval.ECE(r.Reliability),
 		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
 	} {
 		of.Mean = value
 	}
-	if t.options.Costs && !t.whole.Costs(&r) {
-		d.Costs(&r, answer, set, t.footprint(d.Deployment))
+	if run.Costs && !run.known.Costs(&r) {
+		d.Costs(&r, answer, set, footprint(t, run, d.Deployment))
 	}
-	t.whole.Keep(r)
+	run.known.Keep(r)
 	return r, nil
 }

@@ -7,13 +7,13 @@ import (
 	"rivulet/trainer/search"
 )
 
-// holder has T of a task, and does the steps that read all of its nodes. [inMemory] has T as a matrix, [lakeHolder] the
-// rows of tables that SQL has made. A run does the rest itself, for both: see [task.run].
+// holder has T of a run, and does the steps that read all of its nodes. [inMemory] has T as a matrix, [lakeHolder] the
+// rows of tables that SQL has made. A run does the rest itself, for both: see [train].
 type holder interface {
 	// fit returns W_O of a model.
-	fit(ctx context.Context, name string, progress Progress) (*search.Result, error)
+	fit(ctx context.Context, name string) (*search.Result, error)
 	// condense makes S and M for the fitted models of the options.
-	condense(ctx context.Context, whole []*search.Result, progress Progress) (condensation, error)
+	condense(ctx context.Context, whole []*search.Result) (*Result, error)
 	// own returns labelled nodes of T with their own features.
 	own(ctx context.Context) (ownData, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
@@ -23,20 +23,28 @@ type holder interface {
 }
 
 // inMemory is the holder of a T that is in memory.
-type inMemory struct{ *task }
-
-func (h inMemory) fit(ctx context.Context, name string, progress Progress) (*search.Result, error) {
-	return h.whole.fit(ctx, h.task, name, progress)
+type inMemory struct {
+	t *T
+	h *Held
+	r *Run
 }
 
-func (h inMemory) condense(ctx context.Context, whole []*search.Result, progress Progress) (condensation, error) {
-	return h.condenseInMemory(ctx, whole, progress)
+func (h inMemory) fit(ctx context.Context, name string) (*search.Result, error) {
+	return h.r.known.fit(ctx, h.t, h.h, h.r, name)
+}
+
+func (h inMemory) condense(ctx context.Context, whole []*search.Result) (*Result, error) {
+	c, err := h.r.method.Condense(ctx, h.t, h.h, h.r, whole)
+	if err != nil {
+		return nil, err
+	}
+	return c.complete(h.t, h.h)
 }
 
 func (h inMemory) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
-	if h.related() || h.links != nil {
-		p, err := h.frozen(h.itself(), f.Model)
+	if h.t.related() || h.t.links != nil {
+		p, err := frozen(h.t, h.t.itself(), f.Model)
 		return p, nil, err
 	}
-	return h.jointOnT(f.Model), nil, nil
+	return h.t.joint(f.Model), nil, nil
 }

@@ -110,13 +110,13 @@ func TestLabelsRefused(t *testing.T) {
 	} {
 		o := numberOptions(20)
 		change(&o)
-		if _, err := newTask(d, o); err == nil || !strings.Contains(err.Error(), want) ||
+		if err := prepareError(d, o); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "the task is labels") {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	other := *d
 	other.Relate(&graph.Bins{Directed: true}, d.Adj)
-	expect.Error(t, expect.ErrorOf(newTask(&other, numberOptions(20))),
+	expect.Error(t, prepareError(&other, numberOptions(20)),
 		"edges have directions, which task labels does not read", "directions")
 }

@@ -56,56 +56,62 @@ func lakeSettings(o *Options) lake.Settings {
 		Propagate: o.Propagate, Coverage: o.Coverage}
 }
 
-// lakeTask makes a task of nodes that are held out, attached to nodes of T.
-func lakeTask(f *lake.Facts, o Options, d *dataset.Dataset, original *dataset.Original) *task {
+// lakeRun makes a run of nodes that are held out, attached to nodes of T.
+func lakeRun(f *lake.Facts, o Options, d *dataset.Dataset, original *dataset.Original, progress Progress) (*T, *Held,
+	*Run) {
 	method, _ := o.method()
-	t := &task{options: o, method: method, data: d, original: original, label: o.Label(), whole: newMemo(),
-		sampledFrom: sampledFrom, sampledRows: sampledRows, facts: f.Data(), labelled: sample.Labelled(original.Labels)}
-	t.holder = inMemory{t}
-	t.groups = condense.NewGroups(original.Labels, t.classes(), nil, nil)
-	return t
+	t := &T{Original: original, task: d.Task, facts: f.Data(), labelled: sample.Labelled(original.Labels)}
+	t.groups = condense.NewGroups(t.Labels, t.Classes(), nil, nil)
+	h := &Held{t: t, data: d, batch: o.Batch}
+	r := &Run{Options: o, Progress: progress, method: method, known: newMemo(), sampledFrom: sampledFrom,
+		sampledRows: sampledRows}
+	r.holder = inMemory{t, h, r}
+	return t, h, r
 }
 
 // lakeSample is a part of T in which models are fitted and S is made.
 type lakeSample struct {
-	*task
+	t    *T
+	held *Held
+	run  *Run
 	keys []int64 // of the nodes of T
 }
 
 // whole reports whether the part is all of T.
-func (s *lakeSample) whole() bool { return len(s.keys) == s.facts.Nodes }
+func (s *lakeSample) whole() bool { return len(s.keys) == s.t.facts.Nodes }
 
 // newLakeSample reads the sample, and fits the preprocessing to it.
-func newLakeSample(f *lake.Facts, o Options, dir string) (*lakeSample, error) {
+func newLakeSample(f *lake.Facts, o Options, dir string, progress Progress) (*lakeSample, error) {
 	read, err := lake.ReadSample(dir, f)
 	if err != nil {
 		return nil, err
 	}
 	read = read.OriginalFirst()
 	d := read.Dataset
-	s := &lakeSample{task: lakeTask(f, o, d, d.Original())}
-	n := len(s.original.Nodes)
+	s := &lakeSample{}
+	s.t, s.held, s.run = lakeRun(f, o, d, d.Original(), progress)
+	t, n := s.t, len(s.t.Nodes)
 	s.keys = read.Keys[:n]
-	if len(s.labelled) == 0 {
+	if len(t.labelled) == 0 {
 		return nil, fmt.Errorf("no labelled training node is in the sample of %d nodes", n)
 	}
 	if n > f.Nodes {
 		return nil, fmt.Errorf("the sample has %d nodes of the %d that the facts count", n, f.Nodes)
 	}
-	s.meeting = tables.WeightsOf(slices.Clone(read.Degrees[:n]))
-	for k, sum := range s.original.Adj.RowSums() {
+	t.meeting = tables.WeightsOf(slices.Clone(read.Degrees[:n]))
+	for k, sum := range t.Adj.RowSums() {
 		if known := read.Degrees[k]; sum > known || s.whole() && sum != known {
-			return nil, fmt.Errorf("node %.100q has %g edges to nodes of the sample, and degree %g", s.original.IDs[k], sum,
+			return nil, fmt.Errorf("node %.100q has %g edges to nodes of the sample, and degree %g", t.IDs[k], sum,
 				known)
 		}
 	}
-	if err := s.divide(f.Nodes, f.Labelled()); err != nil {
+	if err := s.run.divide(t, f.Nodes, f.Labelled()); err != nil {
 		return nil, fmt.Errorf("the sample: %w", err)
 	}
-	if err := s.prepare(); err != nil {
+	if err := t.fitPreprocessing(&o, d.BagOfWords); err != nil {
 		return nil, err
 	}
-	s.attachHeldOut()
+	s.held.attach()
 	return s, nil
 }
 
@@ -117,40 +123,40 @@ func PrepareLake(f *lake.Facts, o Options, dir string, to lake.Draft) (*lake.Pre
 	if err := to.Check(); err != nil {
 		return nil, err
 	}
-	s, err := newLakeSample(f, o, dir)
+	s, err := newLakeSample(f, o, dir, Silent{})
 	if err != nil {
 		return nil, err
 	}
-	p := &lake.Prepared{Facts: *f, Settings: lakeSettings(&o), Preprocess: *s.pre, Nodes: s.nodes,
+	p := &lake.Prepared{Facts: *f, Settings: lakeSettings(&o), Preprocess: *s.t.Preprocess, Nodes: s.run.size,
 		Basis: o.projection(f.Features)}
 	return p, to.SavePrepared(p)
 }
 
 // drafted returns what was prepared, and the sample of it.
-func drafted(d lake.Draft, dir string) (*lake.Prepared, *lakeSample, error) {
+func drafted(d lake.Draft, dir string, progress Progress) (*lake.Prepared, *lakeSample, error) {
 	p, err := d.Prepared()
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := newLakeSample(&p.Facts, lakeOptions(&p.Settings), dir)
+	s, err := newLakeSample(&p.Facts, lakeOptions(&p.Settings), dir, progress)
 	return p, s, err
 }
 
 // FitLake fits the models of a run over tables to the sample, and perceptrons of own features. points are tables of
 // rows of Â²·pre(X) by all edges of T, to which an sgc of two hops is fitted where the sample is not all of T.
 func FitLake(ctx context.Context, d lake.Draft, dir string, points []string, progress Progress) (*lake.Weights, error) {
-	p, s, err := drafted(d, dir)
+	p, s, err := drafted(d, dir, progress)
 	if err != nil {
 		return nil, err
 	}
 	w := &lake.Weights{Own: map[string]lake.Perceptron{}}
-	for _, name := range s.options.Models {
+	for _, name := range s.run.Models {
 		start := time.Now()
 		var f *search.Result
-		if name == modelSGC && s.shape(name).Hops == 2 && !s.whole() && p.Basis == nil && len(points) > 0 {
-			f, err = s.fitPoints(ctx, p, points, progress)
+		if name == modelSGC && s.run.shape(s.t, name).Hops == 2 && !s.whole() && p.Basis == nil && len(points) > 0 {
+			f, err = s.fitPoints(ctx, p, points)
 		} else {
-			f, err = s.fitOriginal(ctx, name, progress)
+			f, err = fitOriginal(ctx, s.t, s.held, s.run, name)
 		}
 		if err != nil {
 			return nil, err
@@ -162,9 +168,9 @@ func FitLake(ctx context.Context, d lake.Draft, dir string, points []string, pro
 		w.Models = append(w.Models, lake.Fitted{Name: name, Params: f.Model.Params(), WeightDecay: f.WeightDecay,
 			Validation: f.Validation, Seconds: time.Since(start).Seconds(), Read: read})
 	}
-	if s.options.Own != OwnNever {
+	if s.run.Own != OwnNever {
 		for _, layer := range []expert.HiddenLayer{oneLayer, expertLayer} {
-			own, err := s.fitOwn(ctx, layer, progress)
+			own, err := fitOwn(ctx, s.t, s.held, s.run, layer)
 			if err != nil {
 				return nil, err
 			}
@@ -177,8 +183,7 @@ func FitLake(ctx context.Context, d lake.Draft, dir string, points []string, pro
 
 // fitPoints fits an sgc of two hops to true rows of Â²·pre(X), and chooses its weight decay on the validation nodes,
 // frozen on T: tables of a linear model are those of the features, times its weights.
-func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Prepared, files []string,
-	progress Progress) (*search.Result, error) {
+func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Prepared, files []string) (*search.Result, error) {
 	m, err := p.Points()
 	if err != nil {
 		return nil, err
@@ -194,11 +199,11 @@ func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Prepared, files []st
 		for _, u := range of.U {
 			onT.U = append(onT.U, graph.MulDense(u, m.Layers[0].Self))
 		}
-		return search.Accuracy(eval.Plain(m.Frozen(onT, s.pre)), s.judges), nil
+		return search.Accuracy(eval.Plain(m.Frozen(onT, s.t.Preprocess)), s.held.judges), nil
 	}
-	all := fit.Problem{Design: fit.Explicit{X: x.Take(graph.Pick(at, s.labelled))},
-		Labels: graph.Pick(s.original.Labels, s.labelled), Classes: s.classes()}
-	return s.chooseLinear(ctx, s.shape(modelSGC), all, s.options.decays(modelSGC), frozen, progress,
+	all := fit.Problem{Design: fit.Explicit{X: x.Take(graph.Pick(at, s.t.labelled))},
+		Labels: graph.Pick(s.t.Labels, s.t.labelled), Classes: s.t.Classes()}
+	return s.run.chooseLinear(ctx, s.run.shape(s.t, modelSGC), all, s.run.decays(modelSGC), frozen,
 		"fitting sgc on the original graph")
 }
 
@@ -207,7 +212,7 @@ func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Prepared, files []st
 func CondenseLake(ctx context.Context, d lake.Draft, dir string, rows []string, progress Progress) (*lake.Condensed,
 	error) {
 	start := time.Now()
-	p, s, err := drafted(d, dir)
+	p, s, err := drafted(d, dir, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -225,16 +230,19 @@ func CondenseLake(ctx context.Context, d lake.Draft, dir string, rows []string, 
 		return nil, err
 	}
 	onT := known.tables(at)
-	s.exact, s.twoHops, s.stored = points.Take(at), nil, onT
-	made, err := clusters(solveRows)(s.task, ctx, known.fits, progress)
+	s.t.exact, s.t.twoHops, s.t.stored = points.Take(at), nil, onT
+	c, err := clusters(solveRows)(ctx, s.t, s.held, s.run, known.fits)
 	if err != nil {
 		return nil, err
 	}
-	c := made.(*clusterGraph)
-	g := c.growth()
-	out := &lake.Condensed{Synthetic: c.Synthetic, Tables: c.onS, Clusters: g.Dictionary, Entries: g.Entries}
+	g := growthOf(s.t, c)
+	out := &lake.Condensed{Synthetic: c.Synthetic, Clusters: g.Dictionary, Entries: g.Entries}
 	for _, m := range known.models {
-		out.Messages = append(out.Messages, g.Messages[m.Name()])
+		of, err := c.Tables(m)
+		if err != nil {
+			return nil, err
+		}
+		out.Tables, out.Messages = append(out.Tables, of), append(out.Messages, g.Messages[m.Name()])
 	}
 	if onT.labels != nil {
 		if out.Labels, err = c.fitter.Fit(onT.labels); err != nil {
@@ -345,16 +353,16 @@ func (k *knownModels) tables(rows []int32) *modelTables {
 
 // lakeHolder is the [holder] of a T in tables, of which the run has the rows that held-out nodes read.
 type lakeHolder struct {
-	*task
-	held  *lake.Held
-	fits  []*search.Result
-	onT   *modelTables
-	onS   *lakeGraph
-	start time.Time
+	t    *T
+	run  *Run
+	held *lake.Held
+	fits []*search.Result
+	onT  *modelTables
+	onS  *Result
 }
 
-// FinishLake chooses own features, calibrates and measures on the nodes that are held out, and makes the artifact. Its M
-// is in files. read are tables with a row, also of M, for each node of T that a held-out node has an edge to.
+// FinishLake chooses own features, calibrates and measures on the nodes that are held out, and makes the artifact. Its
+// M is in files. read are tables with a row, also of M, for each node of T that a held-out node has an edge to.
 func FinishLake(ctx context.Context, d lake.Draft, dir string, read, mapping []string, now time.Time,
 	progress Progress) (*Outcome, error) {
 	p, err := d.Prepared()
@@ -377,40 +385,39 @@ func FinishLake(ctx context.Context, d lake.Draft, dir string, read, mapping []s
 	if err != nil {
 		return nil, err
 	}
-	t := lakeTask(&p.Facts, lakeOptions(&p.Settings), held.Data, held.Original)
-	t.pre, t.nodes, t.seconds = &p.Preprocess, p.Nodes, c.Seconds
+	t, h, r := lakeRun(&p.Facts, lakeOptions(&p.Settings), held.Data, held.Original, progress)
+	t.Preprocess, r.size, r.seconds = &p.Preprocess, p.Nodes, c.Seconds
 	for kind, of := range w.Own {
-		t.whole.own[kind] = &expert.Perceptron{Perceptron: perceptron.New(of.Layers, t.pre), WeightDecay: of.WeightDecay,
-			Validation: of.Validation}
+		r.known.own[kind] = &expert.Perceptron{Perceptron: perceptron.New(of.Layers, t.Preprocess),
+			WeightDecay: of.WeightDecay, Validation: of.Validation}
 	}
-	t.attachHeldOut()
-	onS, err := newLakeGraph(p, c, known.models, held.M, mapping)
+	h.attach()
+	onS, err := lakeResult(p, c, known.models, held.M, mapping)
 	if err != nil {
 		return nil, err
 	}
-	t.holder = &lakeHolder{task: t, held: held, fits: known.fits, onT: known.tables(held.Places), onS: onS}
-	out, err := t.run(ctx, now, progress)
+	r.holder = &lakeHolder{t: t, run: r, held: held, fits: known.fits, onT: known.tables(held.Places), onS: onS}
+	out, err := train(ctx, t, h, r, now)
 	return out, failed(p.Facts.Name, err)
 }
 
-func (h *lakeHolder) fit(_ context.Context, name string, _ Progress) (*search.Result, error) {
-	return h.fits[slices.Index(h.options.Models, name)], nil
+func (h *lakeHolder) fit(_ context.Context, name string) (*search.Result, error) {
+	return h.fits[slices.Index(h.run.Models, name)], nil
 }
 
-func (h *lakeHolder) condense(ctx context.Context, _ []*search.Result, _ Progress) (condensation, error) {
+func (h *lakeHolder) condense(ctx context.Context, _ []*search.Result) (*Result, error) {
 	return h.onS, ctx.Err()
 }
 
 // own is never asked: perceptrons of own features are among the weights.
 func (h *lakeHolder) own(context.Context) (ownData, error) {
-	return ownData{}, fmt.Errorf("no perceptron of own features was fitted: own is %s", h.options.Own)
+	return ownData{}, fmt.Errorf("no perceptron of own features was fitted: own is %s", h.run.Own)
 }
 
 // deploy freezes a model on T.
 func (h *lakeHolder) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
-	p, err := h.frozen(&lakeGraph{graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen}},
-		h.onT, nil}, f.Model)
-	return p, h.kinds(), err
+	p, err := frozen(h.t, h.onT.result(), f.Model)
+	return p, kinds(h.t, h.run), err
 }
 
 func (h *lakeHolder) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
@@ -421,49 +428,43 @@ func (h *lakeHolder) Neighbours(_ context.Context, nodes []int32) (ids [][]strin
 	return ids, degrees, nil
 }
 
-// lakeGraph is a condensed graph whose tables are made: S, or the nodes of T that are read.
-type lakeGraph struct {
-	graphParts
-	of    *modelTables
-	grown *artifact.Growth // of S
+// result is a condensed graph whose tables are made: S, or the nodes of T that are read.
+func (f *modelTables) result() *Result {
+	return &Result{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen},
+		Tables: func(m infer.Model) (*infer.Tables, error) { return f.Tables(m), nil },
+		Propagation: func(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
+			return f.Propagation(kind, m, alpha), nil
+		}}
 }
 
-// newLakeGraph returns S with the rows m of M that are read, and all of M in files.
-func newLakeGraph(p *lake.Prepared, c *lake.Condensed, models []infer.Model, m *graph.CSR,
-	files []string) (*lakeGraph, error) {
-	g := &lakeGraph{graphParts: graphParts{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen,
-		Synthetic: c.Synthetic, M: m}}, of: &modelTables{models, c.Tables, c.Labels, c.Errors},
-		grown: &artifact.Growth{Entries: c.Entries, Dictionary: c.Clusters, Messages: map[string]growth.Messages{}}}
+// lakeResult returns S with the rows m of M that are read, and all of M in files.
+func lakeResult(p *lake.Prepared, c *lake.Condensed, models []infer.Model, m *graph.CSR, files []string) (*Result,
+	error) {
+	out := (&modelTables{models, c.Tables, c.Labels, c.Errors}).result()
+	out.Synthetic, out.M = c.Synthetic, m
+	out.growth = &artifact.Growth{Entries: c.Entries, Dictionary: c.Clusters, Messages: map[string]growth.Messages{}}
 	for k, m := range models {
-		g.grown.Messages[m.Name()] = c.Messages[k]
+		out.growth.Messages[m.Name()] = c.Messages[k]
 	}
 	all := lake.Mapping(files, p.Nodes)
 	for piece, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		g.size.Rows, g.size.Entries = g.size.Rows+piece.Rows.Rows, g.size.Entries+piece.Rows.NNZ()
-		g.size.MaxPerRow = max(g.size.MaxPerRow, piece.Rows.LongestRow())
+		out.size.Rows, out.size.Entries = out.size.Rows+piece.Rows.Rows, out.size.Entries+piece.Rows.NNZ()
+		out.size.MaxPerRow = max(out.size.MaxPerRow, piece.Rows.LongestRow())
 	}
-	if g.size.Rows != p.Facts.Nodes {
-		return nil, fmt.Errorf("the tables of M have %d rows, want one for each of %d nodes", g.size.Rows, p.Facts.Nodes)
+	if out.size.Rows != p.Facts.Nodes {
+		return nil, fmt.Errorf("the tables of M have %d rows, want one for each of %d nodes", out.size.Rows, p.Facts.Nodes)
 	}
-	g.stored = func(yield func(plane.Rows, error) bool) {
+	out.rows = func(yield func(plane.Rows, error) bool) {
 		for piece, err := range all {
 			if !yield(plane.Rows{Mapping: piece}, err) {
 				return
 			}
 		}
 	}
-	return g, nil
-}
-
-func (g *lakeGraph) growth() *artifact.Growth { return g.grown }
-
-func (g *lakeGraph) tables(m infer.Model) (*infer.Tables, error) { return g.of.Tables(m), nil }
-
-func (g *lakeGraph) propagation(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-	return g.of.Propagation(kind, m, alpha), nil
+	return out, nil
 }
 
 // storedTables are tables of T's nodes that are made already.

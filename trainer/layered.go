@@ -11,9 +11,9 @@ import (
 )
 
 // wholeGround is T itself.
-func (t *task) wholeGround() *search.Ground {
-	return &search.Ground{Adj: t.read(), Labels: t.original.Labels, Targets: t.original.Targets, Task: t.data.Task,
-		X: t.x, Inputs: t.inputs, Pre: t.pre, Judges: t.judges, Bins: t.bins}
+func wholeGround(t *T, h *Held) *search.Ground {
+	return &search.Ground{Adj: t.read(), Labels: t.Labels, Targets: t.Targets, Task: t.task,
+		X: t.x, Inputs: t.inputs, Pre: t.Preprocess, Judges: h.judges, Bins: t.bins}
 }
 
 // sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
@@ -25,47 +25,47 @@ const (
 
 // ground returns the ground for comparisons: T, or where T is large the graph that a sample of its nodes induces,
 // with as much of the judges' edges as lead there. It follows from the data and the seed.
-func (t *task) ground() *search.Ground {
-	n := t.original.Adj.Rows
-	if n <= t.sampledFrom {
-		return t.wholeGround()
+func (r *Run) ground(t *T, h *Held) *search.Ground {
+	n := t.Adj.Rows
+	if n <= r.sampledFrom {
+		return wholeGround(t, h)
 	}
-	nodes, index := make([]int32, t.sampledFrom/4), slices.Repeat([]int32{-1}, n)
-	for k, i := range t.rng(purposeNodes).Perm(n)[:len(nodes)] {
+	nodes, index := make([]int32, r.sampledFrom/4), slices.Repeat([]int32{-1}, n)
+	for k, i := range r.rng(purposeNodes).Perm(n)[:len(nodes)] {
 		nodes[k] = int32(i)
 	}
 	slices.Sort(nodes)
 	for k, i := range nodes {
 		index[i] = int32(k)
 	}
-	return t.wholeGround().Sample(nodes, index, t.cut(nodes, index), t.original.X.Take(nodes))
+	return wholeGround(t, h).Sample(nodes, index, t.cut(nodes, index), t.X.Take(nodes))
 }
 
 // cut is the graph that nodes induce, as models read it.
-func (t *task) cut(nodes, index []int32) *graph.CSR {
+func (t *T) cut(nodes, index []int32) *graph.CSR {
 	if t.related() {
-		return t.original.Relations.CutRelations(nodes, index, len(nodes))
+		return t.Relations.CutRelations(nodes, index, len(nodes))
 	}
-	return t.original.Adj.Submatrix(nodes, index, len(nodes))
+	return t.Adj.Submatrix(nodes, index, len(nodes))
 }
 
 // wideDegree is the mean number of neighbours from which on dropout of the features is left out if the first layer
 // reads only sums over neighbours: these average it away, except for a noise that costs accuracy.
 const wideDegree = 32
 
-// fitLayeredOnT fits W_O of a model with hidden layers. If T is large the weight decay is chosen on a sample, and one
+// fitLayered fits W_O of a model with hidden layers. If T is large the weight decay is chosen on a sample, and one
 // fit on all of T goes on from the chosen weights, with the corresponding weight decay. A single weight decay is used
 // as it is.
-func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress, what string) (*search.Result, error) {
-	whole, g, among := t.wholeGround(), t.ground(), search.OnT(t.options.decays(s.Model), t.options.Seed)
+func fitLayered(ctx context.Context, t *T, h *Held, r *Run, s fit.Shape, what string) (*search.Result, error) {
+	whole, g, among := wholeGround(t, h), r.ground(t, h), search.OnT(r.decays(s.Model), r.Seed)
 	if len(g.Labels) == len(whole.Labels) {
-		return among.Choose(ctx, whole.Problem(s, t.classes()), whole.Validate, progress, what)
+		return among.Choose(ctx, whole.Problem(s, t.Classes()), whole.Validate, r.Progress, what)
 	}
 	pose := (*search.Ground).Problem
-	if fit.ReadsHopsOnly(s) && t.original.X.Sparse == nil && t.original.Adj.NNZ() >= wideDegree*len(whole.Labels) {
+	if fit.ReadsHopsOnly(s) && t.X.Sparse == nil && t.Adj.NNZ() >= wideDegree*len(whole.Labels) {
 		among.Dropouts, pose = []search.Dropouts{{Hidden: 0.5}}, (*search.Ground).Kept
 	}
-	best, err := among.Choose(ctx, pose(g, s, t.classes()), g.Validate, progress, what+", a sample")
+	best, err := among.Choose(ctx, pose(g, s, t.Classes()), g.Validate, r.Progress, what+", a sample")
 	if err != nil {
 		return nil, err
 	}
@@ -73,5 +73,5 @@ func (t *task) fitLayeredOnT(ctx context.Context, s fit.Shape, progress Progress
 		best.WeightDecay = fit.DecayOfAll(best.WeightDecay, len(sample.Labelled(g.Labels)), len(t.labelled))
 	}
 	among.Decays, among.Start = []float64{best.WeightDecay}, best.Model
-	return among.Choose(ctx, pose(whole, s, t.classes()), whole.Validate, progress, what+", all nodes")
+	return among.Choose(ctx, pose(whole, s, t.Classes()), whole.Validate, r.Progress, what+", all nodes")
 }

@@ -37,23 +37,21 @@ func (l *lines) Now(line string) {
 	}
 }
 
-// layeredTask is a task with one GCN of a few units.
-func layeredTask(t *testing.T) *task {
+// layeredRun is a run with one GCN of a few units.
+func layeredRun(t *testing.T) ready {
 	t.Helper()
 	o := Defaults()
 	o.Models, o.Hidden, o.WeightDecays = []string{"gcn"}, 8, []float64{1e-1, 1e-3}
-	k, err := newTask(small(t, generate.Dense), o)
-	expect.OK(t, err)
-	return k
+	return makeReady(t, small(t, generate.Dense), o)
 }
 
 // Neighbourhood gives the accuracy of the model joined to all of T.
 func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
-	k := layeredTask(t)
-	f, err := k.fitOriginal(t.Context(), "gcn", Silent{})
+	k := layeredRun(t)
+	f, err := fitOriginal(t.Context(), k.T, k.held, k.run, "gcn")
 	expect.OK(t, err)
-	got, err := k.wholeGround().Validate(t.Context(), f.Model)
-	want := search.Accuracy(eval.Plain(k.jointOnT(f.Model).Build()), k.judges)
+	got, err := wholeGround(k.T, k.held).Validate(t.Context(), f.Model)
+	want := search.Accuracy(eval.Plain(k.joint(f.Model).Build()), k.held.judges)
 	if err != nil || got != want || got != f.Validation {
 		t.Errorf("accuracy %v (%v), on all of T %v, of the fit %v", got, err, want, f.Validation)
 	}
@@ -62,13 +60,13 @@ func TestValidationByNeighbourhoodIsThatOfT(t *testing.T) {
 // Above the bound the ground is the graph that a quarter of the bound of T's nodes induces, and the judges are joined
 // to it alone; the same every time.
 func TestGroundOfALargeT(t *testing.T) {
-	k := layeredTask(t)
-	n := k.original.Adj.Rows
-	if k.ground().Adj != k.original.Adj {
+	k := layeredRun(t)
+	n := k.Adj.Rows
+	if k.run.ground(k.T, k.held).Adj != k.Adj {
 		t.Fatal("the ground of a small T is not T")
 	}
-	k.sampledFrom = n - 1
-	g, again := k.ground(), k.ground()
+	k.run.sampledFrom = n - 1
+	g, again := k.run.ground(k.T, k.held), k.run.ground(k.T, k.held)
 	size := (n - 1) / 4
 	if g.Adj.Rows != size || g.X.Raw.Rows() != size || len(g.Labels) != size {
 		t.Fatalf("%d nodes, %d rows, %d labels of %d, want %d", g.Adj.Rows, g.X.Raw.Rows(), len(g.Labels), n, size)
@@ -79,16 +77,16 @@ func TestGroundOfALargeT(t *testing.T) {
 	nodes := sampleOf(k, size)
 	for a, i := range nodes {
 		for b, j := range nodes {
-			if has(g.Adj, a, b) != has(k.original.Adj, int(i), int(j)) {
+			if has(g.Adj, a, b) != has(k.Adj, int(i), int(j)) {
 				t.Fatalf("edge %d–%d differs between the sample and T", i, j)
 			}
 		}
-		if g.Labels[a] != k.original.Labels[i] {
+		if g.Labels[a] != k.Labels[i] {
 			t.Fatalf("label of node %d is %d", i, g.Labels[a])
 		}
 	}
 	for b, batch := range g.Judges.Batches {
-		whole := k.judges.Batches[b]
+		whole := k.held.judges.Batches[b]
 		for r := range batch.R.Rows {
 			for a, i := range nodes {
 				if has(batch.R, r, a) != has(whole.R, r, int(i)) {
@@ -115,14 +113,14 @@ func TestDecaysOfASampleAreScaled(t *testing.T) {
 		{"gcn", []float64{1e-1, 1e-3}, true}, {"gcn", []float64{1e-3}, false},
 	} {
 		t.Run(fmt.Sprint(tt.model, " ", len(tt.decays)), func(t *testing.T) {
-			k := layeredTask(t)
-			k.options.Models, k.options.WeightDecays = []string{tt.model}, tt.decays
-			k.sampledRows, k.sampledFrom = rows, k.original.Adj.Rows-1
-			f, err := k.fitOriginal(t.Context(), tt.model, Silent{})
+			k := layeredRun(t)
+			k.run.Models, k.run.WeightDecays = []string{tt.model}, tt.decays
+			k.run.sampledRows, k.run.sampledFrom = rows, k.Adj.Rows-1
+			f, err := fitOriginal(t.Context(), k.T, k.held, k.run, tt.model)
 			expect.OK(t, err)
 			some := rows
 			if tt.model == "gcn" {
-				some = len(sample.Labelled(k.ground().Labels))
+				some = len(sample.Labelled(k.run.ground(k.T, k.held).Labels))
 			}
 			want := tt.decays
 			if tt.scaled {
@@ -139,9 +137,9 @@ func TestDecaysOfASampleAreScaled(t *testing.T) {
 }
 
 // sampleOf draws the nodes of a sample again.
-func sampleOf(k *task, size int) []int32 {
+func sampleOf(k ready, size int) []int32 {
 	var nodes []int32
-	for _, i := range k.rng(purposeNodes).Perm(k.original.Adj.Rows)[:size] {
+	for _, i := range k.run.rng(purposeNodes).Perm(k.Adj.Rows)[:size] {
 		nodes = append(nodes, int32(i))
 	}
 	slices.Sort(nodes)
@@ -155,12 +153,13 @@ func has(m *graph.CSR, i, j int) bool {
 
 // On a large T the decays are compared on the sample and one is fitted on all nodes, to a model that is about as good.
 func TestALargeTIsFittedOnce(t *testing.T) {
-	k := layeredTask(t)
-	small, err := k.fitOriginal(t.Context(), "gcn", Silent{})
+	k := layeredRun(t)
+	small, err := fitOriginal(t.Context(), k.T, k.held, k.run, "gcn")
 	expect.OK(t, err)
-	k.sampledFrom = k.original.Adj.Rows - 1
+	k.run.sampledFrom = k.Adj.Rows - 1
 	var shown lines
-	large, err := k.fitOriginal(t.Context(), "gcn", &shown)
+	k.run.Progress = &shown
+	large, err := fitOriginal(t.Context(), k.T, k.held, k.run, "gcn")
 	expect.OK(t, err)
 	want := []string{"fitting gcn on the original graph, a sample", "fitting gcn on the original graph, all nodes"}
 	if !slices.Equal(shown.steps, want) {
@@ -169,7 +168,7 @@ func TestALargeTIsFittedOnce(t *testing.T) {
 	if large.Validation < small.Validation-5 {
 		t.Errorf("validation %.1f, with all decays on all of T %.1f", large.Validation, small.Validation)
 	}
-	accuracy, err := k.wholeGround().Validate(t.Context(), large.Model)
+	accuracy, err := wholeGround(k.T, k.held).Validate(t.Context(), large.Model)
 	if err != nil || accuracy != large.Validation {
 		t.Errorf("validation %v, the model has %v (%v)", large.Validation, accuracy, err)
 	}
@@ -177,7 +176,7 @@ func TestALargeTIsFittedOnce(t *testing.T) {
 
 // Every epoch has a line with all that is known of it, and the context ends a fit at once.
 func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
-	k := layeredTask(t)
+	k := layeredRun(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := &lines{}
 	shown.onNow = func() {
@@ -185,7 +184,8 @@ func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
 			cancel()
 		}
 	}
-	_, err := k.fitOriginal(ctx, "gcn", shown)
+	k.run.Progress = shown
+	_, err := fitOriginal(ctx, k.T, k.held, k.run, "gcn")
 	if !errors.Is(err, context.Canceled) || len(shown.now) != 12 {
 		t.Fatalf("%v after %d epochs, want the context's error after 12", err, len(shown.now))
 	}
@@ -203,9 +203,10 @@ func TestEpochsAreShownAndCanBeEnded(t *testing.T) {
 // Every iteration of a linear model has a line: the weight decay, the loss, the best validation of the fits before, and
 // the time left.
 func TestIterationsAreShown(t *testing.T) {
-	k := layeredTask(t)
+	k := layeredRun(t)
 	shown := &lines{}
-	best, err := k.fitOriginal(t.Context(), "sgc", shown)
+	k.run.Progress = shown
+	best, err := fitOriginal(t.Context(), k.T, k.held, k.run, "sgc")
 	expect.OK(t, err)
 	first, last := shown.now[0], shown.now[len(shown.now)-1]
 	if !strings.HasPrefix(first, "sgc, weight decay 0.1, iteration 1 of at most 300, loss ") ||
@@ -236,13 +237,13 @@ func TestIterationsAreShown(t *testing.T) {
 
 // A validation ends between two batches.
 func TestValidationEndsWithItsContext(t *testing.T) {
-	k := layeredTask(t)
+	k := layeredRun(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	shape := fit.NewShape("gcn", 8)
-	p := fit.OnOriginal(shape, k.original.Adj, k.x, k.original.Labels, k.classes())
+	p := fit.OnOriginal(shape, k.Adj, k.x, k.Labels, k.Classes())
 	_, _, err := fit.GNN(t.Context(), p, fit.DefaultGNNOptions(1e-3, 1), func(m infer.Model) (float64, error) {
-		return k.wholeGround().Validate(ctx, m)
+		return wholeGround(k.T, k.held).Validate(ctx, m)
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the context's", err)

@@ -103,7 +103,7 @@ func TestLinksRefused(t *testing.T) {
 	} {
 		o := linkOptions(20)
 		change(&o)
-		if _, err := newTask(d, o); err == nil || !strings.Contains(err.Error(), want) ||
+		if err := prepareError(d, o); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "the task is links") {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -122,7 +122,7 @@ func TestLinksRefused(t *testing.T) {
 	} {
 		other := *d
 		change(&other)
-		expect.Error(t, expect.ErrorOf(newTask(&other, linkOptions(20))), want)
+		expect.Error(t, prepareError(&other, linkOptions(20)), want)
 	}
 	expect.Error(t, d.SaveCSV(t.TempDir()), "the task is links", "saved without its task")
 }

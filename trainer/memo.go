@@ -40,12 +40,12 @@ func (w *memo) seeded() *memo {
 }
 
 // fit returns W_O of a model, fitted once, or imported.
-func (w *memo) fit(ctx context.Context, t *task, name string, progress Progress) (*search.Result, error) {
+func (w *memo) fit(ctx context.Context, t *T, h *Held, r *Run, name string) (*search.Result, error) {
 	if f, ok := w.fits[name]; ok {
 		return f, nil
 	}
 	start := time.Now()
-	f, err := t.fitOriginal(ctx, name, progress)
+	f, err := fitOriginal(ctx, t, h, r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -57,60 +57,61 @@ func (w *memo) fit(ctx context.Context, t *task, name string, progress Progress)
 // Series measures runs on one data set, one after the other. Results that depend on T alone, W_O and the rows of O→O,
 // are made once for each seed.
 type Series struct {
-	task   *task
+	t      *T
+	held   *Held
+	first  *Run
 	bySeed map[uint64]*memo
 }
 
 // NewSeries makes a data set ready for runs. The options of features and batches are those of all runs.
 func NewSeries(d *dataset.Dataset, o Options, progress Progress) (*Series, error) {
 	watch.Begins(progress, preparing)
-	t, err := newTask(d, o)
+	t, h, r, err := prepare(d, o, progress)
 	if err != nil {
 		return nil, err
 	}
 	progress.Step(preparing, 1, 1)
-	return &Series{t, map[uint64]*memo{}}, nil
+	return &Series{t, h, r, map[uint64]*memo{}}, nil
 }
 
 // Labelled returns the number of T's nodes that have a label.
-func (s *Series) Labelled() int { return len(s.task.labelled) }
+func (s *Series) Labelled() int { return len(s.t.labelled) }
 
 // Measure condenses T as a run's options say, and measures the models on the test nodes.
 func (s *Series) Measure(ctx context.Context, run Options, w Measurements, progress Progress) ([]eval.Result, error) {
 	known := s.bySeed[run.Seed]
 	if known == nil {
-		known = s.task.whole.seeded()
+		known = s.first.known.seeded()
 		s.bySeed[run.Seed] = known
 	}
-	t, err := s.task.with(run, known)
+	r, err := newRun(s.t, s.held, run, known, progress)
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.condense(ctx, progress)
+	p, err := condenseAll(ctx, s.t, s.held, r)
 	if err != nil {
 		return nil, err
 	}
-	deployments, err := t.deployments(ctx, r, w, progress)
+	rows, err := deployments(ctx, s.t, s.held, r, p, w)
 	if err != nil {
 		return nil, err
 	}
-	s.task.whole = known.seeded()
-	return t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
+	s.first.known = known.seeded()
+	return evaluate(ctx, s.t, s.held, r, rows, s.first.seconds+p.seconds)
 }
 
 // footprint measures the memory for T's nodes of a deployment, once for each M. A deployment that is joined to T takes
 // none beside T.
-func (t *task) footprint(p *deploy.Deployment) deploy.Footprint {
-	keeper := t.options.Keeper
-	if keeper == nil || (p.Through == nil && p.Kept == 0) {
+func footprint(t *T, r *Run, p *deploy.Deployment) deploy.Footprint {
+	if r.Keeper == nil || (p.Through == nil && p.Kept == 0) {
 		return deploy.Footprint{}
 	}
-	if known, ok := t.whole.footprints[p.Through]; ok && p.Through != nil {
+	if known, ok := r.known.footprints[p.Through]; ok && p.Through != nil {
 		return known
 	}
-	out := p.Footprint(keeper, t.original.IDs)
+	out := p.Footprint(r.Keeper, t.IDs)
 	if p.Through != nil {
-		t.whole.footprints[p.Through] = out
+		r.known.footprints[p.Through] = out
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/product"
+	"rivulet/trainer/search"
 )
 
 func TestComparisonsMakeNoArtifact(t *testing.T) {
@@ -25,32 +26,44 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 	}
 }
 
+// An M without entries attaches every arrival to nothing: no method may return one.
+func TestMappingWithoutEntriesIsRefused(t *testing.T) {
+	o := options(15)
+	o.Method, o.More = "empty", []Method{{Name: "empty",
+		Condense: func(_ context.Context, t *T, _ *Held, r *Run, _ []*search.Result) (*Result, error) {
+			c := condense.Degree(r.Input(t), r.Rand())
+			c.M = &graph.CSR{Rows: c.M.Rows, Cols: c.M.Cols, RowPtr: make([]int, c.M.Rows+1)}
+			return &Result{Condensation: c}, nil
+		}}}
+	expect.Error(t, expect.ErrorOf(Train(t.Context(), small(t, generate.Dense), o, created, Silent{})),
+		"a mapping M without entries")
+}
+
 // The paper's Eq. 11 as a graph: S attached to the support nodes is symmetric and has their edges to S and among
 // themselves.
 func TestSection2Attached(t *testing.T) {
 	d := small(t, generate.BagOfWords)
 	o := options(15)
 	o.Method, o.More = "degree", []Method{{Name: "degree",
-		Condense: func(_ context.Context, g *Graph, _ Progress) (*Result, error) {
-			return &Result{Condensation: condense.Degree(g.Input(), g.Rand())}, nil
+		Condense: func(_ context.Context, t *T, _ *Held, r *Run, _ []*search.Result) (*Result, error) {
+			return &Result{Condensation: condense.Degree(r.Input(t), r.Rand())}, nil
 		}}}
-	k, err := newTask(d, o)
-	expect.OK(t, err)
+	k := makeReady(t, d, o)
 	r := recipeOf(t, k)
-	all := eval.Attach(d, k.original, [][]int32{d.Validation}, true).On(r.served.parts().M, nil).Batches[0]
-	got := product.Attached(r.served.parts().Synthetic.Adj, all.R, all.Adj)
-	if got.NNZ() != r.served.parts().Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
+	all := eval.Attach(d, k.Original, [][]int32{d.Validation}, true).On(r.result.M, nil).Batches[0]
+	got := product.Attached(r.result.Synthetic.Adj, all.R, all.Adj)
+	if got.NNZ() != r.result.Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())
 	}
 	if diff := cmp.Diff(got, got.Transpose()); diff != "" {
 		t.Error("not symmetric")
 	}
-	joint := r.whole[0].Model.Joint(r.served.parts().Synthetic.Adj, preprocess.Ready(r.served.parts().Synthetic.X),
-		k.pre).Logits(all)
-	tables, err := r.served.tables(r.whole[0].Model)
+	joint := r.whole[0].Model.Joint(r.result.Synthetic.Adj, preprocess.Ready(r.result.Synthetic.X),
+		k.Preprocess).Logits(all)
+	tables, err := r.result.Tables(r.whole[0].Model)
 	expect.OK(t, err)
 	// Frozen on those tables the same nodes differ from joint ones by their own share in S's degrees and rows only.
-	frozen := r.whole[0].Model.Frozen(tables, k.pre).Logits(all)
+	frozen := r.whole[0].Model.Frozen(tables, k.Preprocess).Logits(all)
 	same := 0
 	for i := range joint.Rows {
 		if graph.ArgMax(joint.Row(i)) == graph.ArgMax(frozen.Row(i)) {

@@ -78,12 +78,11 @@ func TestGivenAPPNPShapesItsOwnOnS(t *testing.T) {
 	o.Weights = map[string]infer.Model{"appnp": infertest.Model("appnp", 0.3, 4,
 		architecture.Layer{Self: graph.NewDense(d.X.Cols(), 8), Bias: make([]float32, 8)},
 		architecture.Layer{Self: graph.NewDense(8, classes), Bias: make([]float32, classes)})}
-	task, err := newTask(d, o)
-	expect.OK(t, err)
-	if got := task.shape("appnp"); got.Alpha != 0.3 || got.Hops != 4 {
+	k := makeReady(t, d, o)
+	if got := k.run.shape(k.T, "appnp"); got.Alpha != 0.3 || got.Hops != 4 {
 		t.Errorf("α %g and %d hops, want those of the weights, 0.3 and 4", got.Alpha, got.Hops)
 	}
-	if got := task.shape("gcn"); got.Hidden != 8 {
+	if got := k.run.shape(k.T, "gcn"); got.Hidden != 8 {
 		t.Errorf("a gcn of width %d, want 8", got.Hidden)
 	}
 }

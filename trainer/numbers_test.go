@@ -132,7 +132,7 @@ func TestNumbersRefused(t *testing.T) {
 	} {
 		o := numberOptions(20)
 		change(&o)
-		if _, err := newTask(d, o); err == nil || !strings.Contains(err.Error(), want) ||
+		if err := prepareError(d, o); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "the task is number") {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -148,7 +148,7 @@ func TestNumbersRefused(t *testing.T) {
 		if strings.Contains(c.want, "directions") {
 			other.Relate(&graph.Bins{Directed: true}, d.Adj)
 		}
-		expect.Error(t, expect.ErrorOf(newTask(&other, o)), c.want, "%s", c.models)
+		expect.Error(t, prepareError(&other, o), c.want, "%s", c.models)
 	}
 	if err := d.RequirePlain("the study of growth"); err == nil {
 		t.Error("a study of classes takes numbers")

@@ -16,40 +16,54 @@ import (
 var WeightDecays = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5}
 
 // fitOriginal fits W_O of a model on T, or takes the imported one.
-func (t *task) fitOriginal(ctx context.Context, name string, progress Progress) (*search.Result, error) {
-	if given, ok := t.options.Weights[name]; ok {
-		return t.accept(ctx, given)
+func fitOriginal(ctx context.Context, t *T, h *Held, r *Run, name string) (*search.Result, error) {
+	if given, ok := r.Weights[name]; ok {
+		return accept(ctx, t, h, r, given)
 	}
 	what := "fitting " + name + " on the original graph"
-	s := t.shape(name)
+	s := r.shape(t, name)
 	if hops := s.Reach(); hops > 0 && s.IsLinear() {
-		return t.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.read(), hops, t.x, t.labelled),
-			Labels: graph.Pick(t.original.Labels, t.labelled), Classes: t.classes()}, t.options.decays(name), t.validate,
-			progress, what)
+		return r.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.read(), hops, t.x, t.labelled),
+			Labels: graph.Pick(t.Labels, t.labelled), Classes: t.Classes()}, r.decays(name), validate(t, h),
+			what)
 	}
 	if weights := s.Mix(); weights != nil {
-		p := fit.Problem{Design: t.design(weights), Labels: graph.Pick(t.original.Labels, t.labelled),
-			Classes: t.classes(), Task: t.data.Task}
-		if t.original.Targets != nil {
-			p.Targets = t.original.Targets.Take(t.labelled)
+		p := fit.Problem{Design: t.design(weights), Labels: graph.Pick(t.Labels, t.labelled),
+			Classes: t.Classes(), Task: t.task}
+		if t.Targets != nil {
+			p.Targets = t.Targets.Take(t.labelled)
 		}
 		if t.links != nil {
 			p.Weights = t.links.Weights // all nodes of T are labelled
 		}
-		best, err := t.chooseLinear(ctx, s, p, t.options.decays(name), t.validate, progress, what)
+		best, err := r.chooseLinear(ctx, s, p, r.decays(name), validate(t, h), what)
 		if err == nil && t.links != nil {
-			best.Validation, err = t.chooseShare(best.Model)
+			best.Validation, err = chooseShare(t, h, best.Model)
 		}
 		return best, err
 	}
-	return t.fitLayeredOnT(ctx, s, progress, what)
+	return fitLayered(ctx, t, h, r, s, what)
+}
+
+// Whole returns W_O of a model: one of the run's, or fitted here.
+func Whole(ctx context.Context, t *T, h *Held, r *Run, whole []*search.Result, name string) (infer.Model, error) {
+	for _, f := range whole {
+		if f.Model.Name() == name {
+			return f.Model, nil
+		}
+	}
+	f, err := fitOriginal(ctx, t, h, r, name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Model, nil
 }
 
 // twoHops are the weights of an SGC of two hops.
 var twoHops = []float32{0, 0, 1}
 
 // design returns the labelled rows of Σ_t w_t Â^t·pre(X) for the weights w.
-func (t *task) design(weights []float32) fit.Design {
+func (t *T) design(weights []float32) fit.Design {
 	switch {
 	case t.twoHops == nil || !slices.Equal(weights, twoHops):
 		return fit.NewPropagated(t.hat(), weights, t.x, t.labelled)
@@ -60,17 +74,17 @@ func (t *task) design(weights []float32) fit.Design {
 }
 
 // accept takes imported weights as W_O.
-func (t *task) accept(ctx context.Context, m infer.Model) (*search.Result, error) {
-	if err := acceptable(m, t.original.X.Cols(), t.classes(), t); err != nil {
+func accept(ctx context.Context, t *T, h *Held, r *Run, m infer.Model) (*search.Result, error) {
+	if err := acceptable(m, t.X.Cols(), t.Classes(), t, r); err != nil {
 		return nil, err
 	}
-	accuracy, err := t.validate(ctx, m)
+	accuracy, err := validate(t, h)(ctx, m)
 	return &search.Result{Model: m, Validation: accuracy}, err
 }
 
 // acceptable returns an error if imported weights are not for data of d features and c classes, or cannot be served as
-// the task's method serves.
-func acceptable(m infer.Model, d, c int, t *task) error {
+// the run's method serves.
+func acceptable(m infer.Model, d, c int, t *T, r *Run) error {
 	if m.Features() != d || m.Classes() != c {
 		return fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
 			m.Features(), m.Classes(), d, c)
@@ -78,21 +92,21 @@ func acceptable(m infer.Model, d, c int, t *task) error {
 	if n := m.Architecture.Relations(); t.bins.ByRelation() && n != t.bins.Len() {
 		return fmt.Errorf("weights of %s are for %d relations of edges, the data have %d", m.Name(), n, t.bins.Len())
 	}
-	if err := infer.Freezable(m); err != nil && t.method.Frozen {
-		return fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), t.options.Method, err)
+	if err := infer.Freezable(m); err != nil && r.method.Frozen {
+		return fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), r.Method, err)
 	}
 	return nil
 }
 
 // shape is the part of a model that does not follow from the data (docs/algorithm.md, section 3); given weights decide
 // theirs. The models that a run asks for have the numbers of layers and hops of the options.
-func (t *task) shape(name string) fit.Shape {
-	s := fit.NewShape(name, t.options.Hidden)
+func (r *Run) shape(t *T, name string) fit.Shape {
+	s := fit.NewShape(name, r.Hidden)
 	s.Relations = t.bins.Len()
-	if given, ok := t.options.Weights[name]; ok {
+	if given, ok := r.Weights[name]; ok {
 		s.Layers, s.Alpha, s.Hops = given.Depth(), given.Alpha, given.Hops
-	} else if slices.Contains(t.options.Models, name) {
-		s = s.Deepen(t.options.Layers, t.options.Hops)
+	} else if slices.Contains(r.Models, name) {
+		s = s.Deepen(r.Layers, r.Hops)
 	}
 	return s
 }
@@ -101,23 +115,25 @@ func (t *task) shape(name string) fit.Shape {
 const sampledRows = 1 << 14
 
 // chooseLinear chooses the weight decay of a linear model, among a list, and fits it.
-func (t *task) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
-	validate search.Validator, progress Progress, what string) (*search.Result, error) {
-	l := search.Linear{Shape: s, Validate: validate, Progress: progress, What: what}
-	return l.Choose(ctx, all, decays, t.sampledRows, t.rng(purposeRows))
+func (r *Run) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, decays []float64,
+	validate search.Validator, what string) (*search.Result, error) {
+	l := search.Linear{Shape: s, Validate: validate, Progress: r.Progress, What: what}
+	return l.Choose(ctx, all, decays, r.sampledRows, r.rng(purposeRows))
 }
 
-// validate returns the accuracy of a model on the judging support nodes, joined to T, in percent.
-func (t *task) validate(_ context.Context, m infer.Model) (float64, error) {
-	deployed := search.Beside(m, t.read(), t.inputs, t.pre)
-	answer := eval.Run(deployed, t.judges)
-	return answer.Score(t.judges), answer.Finite(deployed, t.judges, "validation", eval.Squared)
-}
-
-// logitsOnT returns the model's logits of T's own nodes without arrivals, N×C.
-func (t *task) logitsOnT(m infer.Model) *graph.Dense {
-	if t.related() {
-		return m.LogitsOf(t.read(), t.tablesOfT(m), t.original.X, t.pre)
+// validate returns the accuracy of models on the judging support nodes, joined to T, in percent.
+func validate(t *T, h *Held) search.Validator {
+	return func(_ context.Context, m infer.Model) (float64, error) {
+		deployed := search.Beside(m, t.read(), t.inputs, t.Preprocess)
+		answer := eval.Run(deployed, h.judges)
+		return answer.Score(h.judges), answer.Finite(deployed, h.judges, "validation", eval.Squared)
 	}
-	return t.onOriginal().Logits(m)
+}
+
+// logits returns the model's logits of T's own nodes without arrivals, N×C.
+func (t *T) logits(m infer.Model) *graph.Dense {
+	if t.related() {
+		return m.LogitsOf(t.read(), t.tables(m), t.X, t.Preprocess)
+	}
+	return t.graph().Logits(m)
 }

@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
@@ -38,46 +37,46 @@ type ownData struct {
 
 // own returns labelled nodes of T, a sample of them where they are more than [ownRows].
 func (h inMemory) own(context.Context) (ownData, error) {
-	nodes := sample.Draw(h.labelled, ownRows, h.rng(purposeOwn))
-	return ownData{h.ownFeatures(nodes), graph.Pick(h.original.Labels, nodes)}, nil
+	nodes := sample.Draw(h.t.labelled, ownRows, h.r.rng(purposeOwn))
+	return ownData{h.t.ownFeatures(nodes), graph.Pick(h.t.Labels, nodes)}, nil
 }
 
 // ownFeatures returns pre(X) of nodes of T.
-func (t *task) ownFeatures(nodes []int32) *features.FactoredFeatures {
+func (t *T) ownFeatures(nodes []int32) *features.FactoredFeatures {
 	return &features.FactoredFeatures{Raw: t.x.Raw.Take(nodes), Factor: t.x.Factor, Offset: t.x.Offset}
 }
 
 // fitOwn fits a perceptron of own features to the labelled nodes of T, once for a data set and a seed.
-func (t *task) fitOwn(ctx context.Context, hidden expert.HiddenLayer, progress Progress) (*expert.Perceptron, error) {
+func fitOwn(ctx context.Context, t *T, h *Held, r *Run, hidden expert.HiddenLayer) (*expert.Perceptron, error) {
 	key := fmt.Sprint(hidden)
-	if known := t.whole.own[key]; known != nil {
+	if known := r.known.own[key]; known != nil {
 		return known, nil
 	}
-	data, err := t.holder.own(ctx)
+	data, err := r.holder.own(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var m *expert.Perceptron
 	if hidden.Width == 0 {
-		m, err = t.ownFitter(progress).Regression(ctx, fit.Regression(data.x, data.labels, t.classes()), WeightDecays)
+		m, err = ownFitter(t, h, r).Regression(ctx, fit.Regression(data.x, data.labels, t.Classes()), WeightDecays)
 	} else {
-		m, err = t.ownFitter(progress).Hidden(ctx, fit.Perceptron(hidden.Width, data.x, data.labels, nil, t.classes()),
+		m, err = ownFitter(t, h, r).Hidden(ctx, fit.Perceptron(hidden.Width, data.x, data.labels, nil, t.Classes()),
 			hidden)
 	}
 	if err == nil {
-		t.whole.own[key] = m
+		r.known.own[key] = m
 	}
 	return m, err
 }
 
 // ownFitter fits perceptrons that the judging support nodes choose.
-func (t *task) ownFitter(progress Progress) *expert.Fitter {
-	return &expert.Fitter{Preprocess: t.pre, Seed: t.options.Seed, Progress: progress,
-		Accuracy: func(p *perceptron.Perceptron) float64 { return search.Accuracy(eval.Plain(t.deployOwn(p)), t.judges) }}
+func ownFitter(t *T, h *Held, r *Run) *expert.Fitter {
+	return &expert.Fitter{Preprocess: t.Preprocess, Seed: r.Seed, Progress: r.Progress,
+		Accuracy: func(p *perceptron.Perceptron) float64 { return search.Accuracy(eval.Plain(t.deployOwn(p)), h.judges) }}
 }
 
-func (t *task) deployOwn(p *perceptron.Perceptron) expert.Deployment {
-	return expert.Deployment{Perceptron: p, N: t.original.Adj.Rows}
+func (t *T) deployOwn(p *perceptron.Perceptron) expert.Deployment {
+	return expert.Deployment{Perceptron: p, N: t.Adj.Rows}
 }
 
 // Values of [Options.Own].
@@ -89,17 +88,16 @@ const (
 
 // chooseExperts fits perceptrons of own features and chooses, for each model on S, the exponents with which one of them
 // answers beside it (docs/algorithm.md, section 11). All models share the perceptron that is best beside the first.
-func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) error {
-	if t.options.Own == OwnNever || t.data.Task != target.Classes || t.method.Comparison || len(r.placed) == 0 {
+func chooseExperts(ctx context.Context, t *T, h *Held, r *Run, placed []*deploy.Deployment) error {
+	if r.Own == OwnNever || t.task != target.Classes || r.method.Comparison || len(placed) == 0 {
 		return nil
 	}
-	start := time.Now()
-	nodes, always := t.gatherSupport(r.placed), t.options.Own == OwnAlways
-	best, err := t.fitOwn(ctx, oneLayer, progress)
+	nodes, always := gatherSupport(h, placed), r.Own == OwnAlways
+	best, err := fitOwn(ctx, t, h, r, oneLayer)
 	if err != nil {
 		return err
 	}
-	hidden, err := t.fitOwn(ctx, expertLayer, progress)
+	hidden, err := fitOwn(ctx, t, h, r, expertLayer)
 	if err != nil {
 		return err
 	}
@@ -110,25 +108,24 @@ func (t *task) chooseExperts(ctx context.Context, r *recipe, progress Progress) 
 		best = hidden // which takes several times as long to answer
 	}
 	nodes.Own = nodes.Logits(best.Perceptron)
-	for k, p := range r.placed {
+	for k, p := range placed {
 		c := nodes.Choose(k, always)
 		const what = "choosing the exponents of own features"
-		progress.Step(fmt.Sprintf("%s: %s %+.2f, without neighbours %+.2f points", what, p.Model.Name(), c.Gain,
-			c.GainAlone), k+1, len(r.placed))
+		r.Progress.Step(fmt.Sprintf("%s: %s %+.2f, without neighbours %+.2f points", what, p.Model.Name(), c.Gain,
+			c.GainAlone), k+1, len(placed))
 		if c.Exponents != (perceptron.Exponents{}) {
 			p.Expert = &perceptron.Expert{Perceptron: best.Perceptron, Exponents: c.Exponents}
 			p.Own = c.OwnInfo
 		}
 	}
-	r.seconds += time.Since(start).Seconds()
 	return ctx.Err()
 }
 
 // gatherSupport answers the support nodes by models on S.
-func (t *task) gatherSupport(placed []*deploy.Deployment) *expert.Support {
+func gatherSupport(h *Held, placed []*deploy.Deployment) *expert.Support {
 	s := &expert.Support{}
 	for k, p := range placed {
-		on, d := p.On(t.support), eval.Plain(p.Quickest())
+		on, d := p.On(h.support), eval.Plain(p.Quickest())
 		without := on.Empty()
 		for i, b := range on.Batches {
 			if k == 0 {

@@ -118,20 +118,19 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 	d := partly(small(t, generate.BagOfWords))
 	o := options(18)
 	o.Method = MethodEvidence
-	task, err := newTask(d, o)
+	k := makeReady(t, d, o)
+	f, err := k.run.holder.fit(t.Context(), "sgc")
 	expect.OK(t, err)
-	f, err := task.holder.fit(t.Context(), "sgc", Silent{})
+	rival, err := fitEvidence(t.Context(), k.T, k.held, k.run, f.Model)
 	expect.OK(t, err)
-	rival, err := task.fitEvidence(t.Context(), f.Model, Silent{})
-	expect.OK(t, err)
-	e, logits := rival.build().(*expert.Evidence), task.logitsOnT(f.Model)
-	b := task.test()[GraphBatch].Batches[0]
+	e, logits := rival.build().(*expert.Evidence), k.logits(f.Model)
+	b := k.held.test()[GraphBatch].Batches[0]
 	own, got := e.Perceptron.Logits(b.X), e.Logits(b)
 	for i := range b.Len() {
 		count := make([]float64, 3)
 		cols, _ := b.R.Row(i)
 		for _, j := range cols {
-			y := task.original.Labels[j]
+			y := k.Labels[j]
 			if y < 0 {
 				y = int32(graph.ArgMax(logits.Row(int(j))))
 			}
@@ -145,12 +144,12 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 			}
 		}
 	}
-	best := search.Accuracy(eval.Plain(e), task.judges)
+	best := search.Accuracy(eval.Plain(e), k.held.judges)
 	for _, other := range []expert.EvidenceOptions{{}, {Beta: 1, Gamma: 1, Epsilon: .1},
 		{Beta: 4, Epsilon: .03}, {Beta: .5, Gamma: .5, Epsilon: .3}} {
 		at := *e
 		at.EvidenceOptions = other
-		if accuracy := search.Accuracy(eval.Plain(&at), task.judges); accuracy > best {
+		if accuracy := search.Accuracy(eval.Plain(&at), k.held.judges); accuracy > best {
 			t.Errorf("%+v has %.2f, chosen were %+v with %.2f", other, accuracy, e.EvidenceOptions, best)
 		}
 	}
@@ -159,18 +158,17 @@ func TestSection7EvidenceAgainstOracle(t *testing.T) {
 // The sample of labelled nodes to which own features are fitted is drawn without repetition.
 func TestOwnSample(t *testing.T) {
 	d := partly(small(t, generate.Dense))
-	task, err := newTask(d, options(18))
-	expect.OK(t, err)
-	drawn := sample.Draw(task.labelled, 7, rand.New(rand.NewPCG(1, 2)))
+	k := makeReady(t, d, options(18))
+	drawn := sample.Draw(k.labelled, 7, rand.New(rand.NewPCG(1, 2)))
 	if len(drawn) != 7 || !slices.IsSorted(drawn) || len(slices.Compact(slices.Clone(drawn))) != 7 {
 		t.Errorf("sample %v", drawn)
 	}
 	for _, i := range drawn {
-		if !slices.Contains(task.labelled, i) {
+		if !slices.Contains(k.labelled, i) {
 			t.Errorf("node %d has no label", i)
 		}
 	}
-	if all := sample.Draw(task.labelled, len(task.labelled), nil); !slices.Equal(all, task.labelled) {
+	if all := sample.Draw(k.labelled, len(k.labelled), nil); !slices.Equal(all, k.labelled) {
 		t.Error("all are not all")
 	}
 }
@@ -185,12 +183,10 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			if name == "cora" {
 				o.WeightDecays = []float64{1e-2}
 			}
-			task, err := newTask(realSet(t, name), o)
-			expect.OK(t, err)
-			r, err := task.condense(t.Context(), Silent{})
-			expect.OK(t, err)
+			k := makeReady(t, realSet(t, name), o)
+			r := recipeOf(t, k)
 			p := r.placed[0]
-			test := p.On(task.test()[NodeBatch])
+			test := p.On(k.held.test()[NodeBatch])
 			with, without := search.Accuracy(p.Plain(), test), search.Accuracy(p.WithoutExpert().Plain(), test)
 			bareTest := &eval.Set{Labels: test.Labels}
 			for _, b := range test.Batches {
@@ -198,9 +194,9 @@ func TestSection11OnRealGraphs(t *testing.T) {
 			}
 			layer := expertLayer // of the size that is served; a rival's is wider
 			layer.WeightDecays = rivalLayer.WeightDecays
-			own, err := task.fitOwn(t.Context(), layer, Silent{})
+			own, err := fitOwn(t.Context(), k.T, k.held, k.run, layer)
 			expect.OK(t, err)
-			lost, alone := search.Accuracy(p.Plain(), bareTest), search.Accuracy(eval.Plain(task.deployOwn(own.Perceptron)),
+			lost, alone := search.Accuracy(p.Plain(), bareTest), search.Accuracy(eval.Plain(k.deployOwn(own.Perceptron)),
 				test)
 			t.Logf("exponents %+v: %.2f with own features, %.2f without; without edges %.2f (%.2f by S), the perceptron %.2f",
 				p.Own, with, without, lost, search.Accuracy(p.WithoutExpert().Plain(), bareTest), alone)

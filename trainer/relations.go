@@ -13,27 +13,27 @@ import (
 // those of the graph without types and directions.
 
 // related reports whether T's edges have types or directions.
-func (t *task) related() bool { return t.original.Relations != nil }
+func (t *T) related() bool { return t.Relations != nil }
 
 // read is T as models read it.
-func (t *task) read() *graph.CSR {
+func (t *T) read() *graph.CSR {
 	if t.related() {
-		return t.original.Relations
+		return t.Relations
 	}
-	return t.original.Adj
+	return t.Adj
 }
 
-// readable returns the models that read the data's edges as they are: with directions, with types, or with neither.
-func (t *task) readable(models []string) []string {
+// readable returns the models that read edges as they are: with directions, with types, or with neither (nil).
+func readable(by *graph.Bins, models []string) []string {
 	return slices.DeleteFunc(slices.Clone(models), func(name string) bool {
 		a, err := architecture.Lookup(name)
-		return err == nil && !a.Reads(t.data.By)
+		return err == nil && !a.Reads(by)
 	})
 }
 
 // kinds are the propagations among which validation chooses. They have no form for relations.
-func (t *task) kinds() []string {
-	if !t.options.Propagate || t.related() {
+func kinds(t *T, r *Run) []string {
+	if !r.Propagate || t.related() {
 		return nil
 	}
 	return propagation.Names()
@@ -41,7 +41,7 @@ func (t *task) kinds() []string {
 
 // modes are the modes of batches in which test nodes are measured. Models that read relations read no edges among
 // arrivals.
-func (t *task) modes() []string {
+func (t *T) modes() []string {
 	if t.related() {
 		return []string{NodeBatch}
 	}

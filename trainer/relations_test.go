@@ -20,6 +20,7 @@ import (
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
+	"rivulet/trainer/search"
 )
 
 // cited is small with edges that lead from the later node to the earlier one.
@@ -204,9 +205,8 @@ func TestDirectionsAreReadByModelsThatReadThem(t *testing.T) {
 		"appnp cheby gcn sage sgc ssgc": small(t, generate.BagOfWords)} {
 		o := options(30)
 		o.Models, o.Choose = architecture.Names(), true
-		of, err := newTask(d, o)
-		if err != nil || strings.Join(of.options.Models, " ") != want {
-			t.Errorf("%q (%v), want %s", of.options.Models, err, want)
+		if of := makeReady(t, d, o); strings.Join(of.run.Models, " ") != want {
+			t.Errorf("%q, want %s", of.run.Models, want)
 		}
 	}
 }
@@ -234,8 +234,8 @@ func TestDirectionsRefused(t *testing.T) {
 	requireError(run(d, func(o *Options) { o.Spread = true }), "spread", "S→S", "directions")
 	requireError(run(d, func(o *Options) { o.Method = MethodEvidence }), "method evidence", "directions")
 	requireError(run(d, func(o *Options) {
-		o.Method, o.More = "mine", []Method{{Name: "mine", Condense: func(context.Context, *Graph, Progress) (*Result,
-			error) {
+		o.Method, o.More = "mine", []Method{{Name: "mine", Condense: func(context.Context, *T, *Held, *Run,
+			[]*search.Result) (*Result, error) {
 			return nil, nil
 		}}}
 	}), "method mine", "directions")
@@ -307,9 +307,8 @@ func joinedAlone(t *testing.T, d *dataset.Dataset, o Options, most map[string]fl
 	t.Helper()
 	for name, percent := range most {
 		o.Models = []string{name}
-		of, err := newTask(d, o)
-		expect.OK(t, err)
-		f, err := of.fitOriginal(t.Context(), name, Silent{})
+		of := makeReady(t, d, o)
+		f, err := fitOriginal(t.Context(), of.T, of.held, of.run, name)
 		expect.OK(t, err)
 		if got, _, _ := besideJoined(t, d, o, f.Model, d.Test); got > percent {
 			t.Errorf("%s: %.2f%% of the classes differ from those of arrivals that are joined to T, want at most %g%%", name,
@@ -347,24 +346,23 @@ func (p projected) Project(w *graph.Dense) *graph.Dense {
 func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, nodes []int32) (differ, frozen,
 	joined float64) {
 	t.Helper()
-	of, err := newTask(d, o)
-	expect.OK(t, err)
-	tables, n := of.tablesOfT(m), 0.0
+	of := makeReady(t, d, o)
+	tables, n := of.tables(m), 0.0
 	edges := *d
-	edges.X, edges.Columns = of.data.X, nil // in any order
-	whole, from := *of.data, edges.OriginalFirst()
+	edges.X, edges.Columns = of.held.data.X, nil // in any order
+	whole, from := *of.held.data, edges.OriginalFirst()
 	whole.Adj, whole.Relations = from.Adj, from.Relations // with those of T's nodes
-	all, made := of.pre.Raw(whole.X), map[*float32]*graph.Dense{}
+	all, made := of.Preprocess.Raw(whole.X), map[*float32]*graph.Dense{}
 	for _, node := range nodes {
-		batch := whole.Attach(of.original, []int32{node}, false)
-		byTables := graph.ArgMax(m.Frozen(tables, of.pre).Logits(batch).Row(0))
+		batch := whole.Attach(of.Original, []int32{node}, false)
+		byTables := graph.ArgMax(m.Frozen(tables, of.Preprocess).Logits(batch).Row(0))
 		with := whole.Joined([]int32{node}).Original()
-		joint := m.Frozen(m.Tables(with.Relations, projected{all, with.Nodes, made}), of.pre)
+		joint := m.Frozen(m.Tables(with.Relations, projected{all, with.Nodes, made}), of.Preprocess)
 		at := []int32{with.Index[node]}
 		truly := graph.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Relations.Take(at),
 			Known: make([]int32, 1)}).Row(0))
 		for sum, is := range map[*float64]bool{&differ: byTables != truly,
-			&frozen: byTables == int(of.data.Labels[node]), &joined: truly == int(of.data.Labels[node]), &n: true} {
+			&frozen: byTables == int(of.held.data.Labels[node]), &joined: truly == int(of.held.data.Labels[node]), &n: true} {
 			if is {
 				*sum++
 			}

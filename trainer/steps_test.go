@@ -25,29 +25,47 @@ import (
 	"rivulet/trainer/tables"
 )
 
-func smallTask(t *testing.T, d *dataset.Dataset) *task {
+// ready is a data set made ready for a run.
+type ready struct {
+	*T
+	held *Held
+	run  *Run
+}
+
+func makeReady(t *testing.T, d *dataset.Dataset, o Options) ready {
 	t.Helper()
-	out, err := newTask(d, options(15))
+	k, h, r, err := prepare(d, o, Silent{})
 	expect.OK(t, err)
-	return out
+	return ready{k, h, r}
+}
+
+// prepareError is the error of making a data set ready.
+func prepareError(d *dataset.Dataset, o Options) error {
+	_, _, _, err := prepare(d, o, Silent{})
+	return err
+}
+
+func smallRun(t *testing.T, d *dataset.Dataset) ready {
+	t.Helper()
+	return makeReady(t, d, options(15))
 }
 
 // Section 3: the weight decay with the highest accuracy on the support nodes, O→O joint; of equals the strongest.
 func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
-	k := smallTask(t, partly(small(t, generate.BagOfWords)))
-	k.options.WeightDecays = nil // all
-	whole, err := k.fitOriginal(t.Context(), modelSGC, Silent{})
+	k := smallRun(t, partly(small(t, generate.BagOfWords)))
+	k.run.WeightDecays = nil // all
+	whole, err := fitOriginal(t.Context(), k.T, k.held, k.run, modelSGC)
 	expect.OK(t, err)
 	problem := fit.Problem{Design: fit.NewPropagated(k.hat(), []float32{0, 0, 1}, k.x, k.labelled),
-		Labels: graph.Pick(k.original.Labels, k.labelled), Classes: k.classes()}
+		Labels: graph.Pick(k.Labels, k.labelled), Classes: k.Classes()}
 	var start *architecture.Layer
 	var accuracies []float64
 	for _, decay := range WeightDecays {
 		if start, err = fit.SGC(t.Context(), problem, decay, fit.Final, start); err != nil {
 			t.Fatal(err)
 		}
-		accuracies = append(accuracies, eval.Run(eval.Plain(k.jointOnT(k.shape(modelSGC).Linear(start)).Build()),
-			k.support).Accuracy(k.support))
+		accuracies = append(accuracies, eval.Run(eval.Plain(k.joint(k.run.shape(k.T, modelSGC).Linear(start)).Build()),
+			k.held.support).Accuracy(k.held.support))
 	}
 	best := slices.Max(accuracies)
 	if best == slices.Min(accuracies) {
@@ -60,17 +78,18 @@ func TestSection3ValidationChoosesWeightDecay(t *testing.T) {
 
 // Section 5, step 5: W_S is fitted on the cluster means of Â²·pre(X) of the labelled nodes, weighted by their number.
 func TestSection5SyntheticWeights(t *testing.T) {
-	k := smallTask(t, partly(small(t, generate.BagOfWords)))
-	clusters := condense.Cluster(k.points(), k.groups.Of, k.share, k.rng(purposeClusters))
-	small, err := k.fitSynthetic(t.Context(), modelSGC, clusters, k.propagatedMeans(modelSGC, clusters), Silent{})
+	k := smallRun(t, partly(small(t, generate.BagOfWords)))
+	of := newClustering(k.T, k.held, k.run, solveRows)
+	clusters := of.labelled
+	small, err := of.fitMeans(t.Context(), modelSGC)
 	expect.OK(t, err)
-	op := reference.AHat(convert.FromCSR(k.original.Adj))
-	x := op.Mul(op.Mul(convert.Matrix(k.x.Block(0, k.original.X.Cols()))))
+	op := reference.AHat(convert.FromCSR(k.Adj))
+	x := op.Mul(op.Mul(convert.Matrix(k.x.Block(0, k.X.Cols()))))
 	means := reference.New(len(clusters.Labels), x.Cols())
 	weights := make([]float32, len(clusters.Labels))
 	for i, c := range clusters.Of {
-		if (c < 0) != (k.original.Labels[i] < 0) {
-			t.Fatalf("node %d of class %d is in cluster %d", i, k.original.Labels[i], c)
+		if (c < 0) != (k.Labels[i] < 0) {
+			t.Fatalf("node %d of class %d is in cluster %d", i, k.Labels[i], c)
 		}
 		if c >= 0 {
 			weights[c]++
@@ -83,7 +102,7 @@ func TestSection5SyntheticWeights(t *testing.T) {
 		t.Fatal("all clusters have one size: the case shows nothing")
 	}
 	problem := fit.Problem{Design: fit.Explicit{X: convert.Dense(means)}, Labels: clusters.Labels, Weights: weights,
-		Classes: k.classes()}
+		Classes: k.Classes()}
 	want, err := fit.SGC(t.Context(), problem, small.WeightDecay, fit.Final, nil)
 	expect.OK(t, err)
 	if gap := convert.Gap(convert.Matrix(small.Model.Layers[0].Self), convert.Matrix(want.Self)); gap > 1e-2 {
@@ -100,44 +119,44 @@ func TestSection5ClassesAmong(t *testing.T) {
 }
 
 // recipeOf runs the recipe up to S.
-func recipeOf(t *testing.T, k *task) *recipe {
+func recipeOf(t *testing.T, k ready) *recipe {
 	t.Helper()
-	r, err := k.condense(t.Context(), Silent{})
+	p, err := condenseAll(t.Context(), k.T, k.held, k.run)
 	expect.OK(t, err)
-	return r
+	return p
 }
 
-func mustCalibrate(t *testing.T, k *task, p *deploy.Deployment) *deploy.Calibration {
+func mustCalibrate(t *testing.T, k ready, p *deploy.Deployment) *deploy.Calibration {
 	t.Helper()
-	c, err := deploy.Calibrate(t.Context(), p, k.support, k.options.Coverage, propagation.Names())
+	c, err := deploy.Calibrate(t.Context(), p, k.held.support, k.run.Coverage, propagation.Names())
 	expect.OK(t, err)
 	return c
 }
 
 // Section 6: α and γ of the highest accuracy on the support nodes, each tried here by predicting with it.
 func TestSection6ValidationChoosesPropagation(t *testing.T) {
-	k := smallTask(t, small(t, generate.BagOfWords))
+	k := smallRun(t, small(t, generate.BagOfWords))
 	r := recipeOf(t, k)
-	whole, onS, rows := r.whole[0], r.placed[0].Tables, r.served.parts().M
+	whole, onS, rows := r.whole[0], r.placed[0].Tables, r.result.M
 	chosen := mustCalibrate(t, k, r.placed[0])
-	support := k.support.On(rows, nil)
-	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.original.Adj))
+	support := k.held.support.On(rows, nil)
+	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.Adj))
 	expect.OK(t, err)
 	logits := graph.Mul(k.hat(), graph.Mul(k.hat(), k.inputs.Project(whole.Model.Layers[0].Self)))
 	for i := range logits.Rows {
 		graph.Add(logits.Row(i), whole.Model.Layers[0].Bias)
 	}
 	for kind, seeds := range map[string]*graph.Dense{
-		propagation.Labels: infer.LabelSeeds(k.original.Labels, k.classes()),
-		propagation.Errors: infer.ErrorSeeds(k.original.Labels, logits),
+		propagation.Labels: infer.LabelSeeds(k.Labels, k.Classes()),
+		propagation.Errors: infer.ErrorSeeds(k.Labels, logits),
 	} {
 		best, worst := 0.0, 100.0
 		for _, alpha := range deploy.Alphas {
-			of, err := fitter.Fit(infer.PropagationTables(k.original.Adj, seeds, alpha))
+			of, err := fitter.Fit(infer.PropagationTables(k.Adj, seeds, alpha))
 			expect.OK(t, err)
 			for _, gamma := range deploy.Gammas {
 				c := infer.Calibration{Temperature: 1, Kind: kind, Alpha: alpha, Gamma: gamma}
-				p := &infer.Predictor{Model: whole.Model.Frozen(onS, k.pre), Propagation: c.Frozen(of), Calibration: c}
+				p := &infer.Predictor{Model: whole.Model.Frozen(onS, k.Preprocess), Propagation: c.Frozen(of), Calibration: c}
 				accuracy := eval.Run(p, support).Accuracy(support)
 				best, worst = max(best, accuracy), min(worst, accuracy)
 			}
@@ -156,7 +175,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 				chosen.Kinds[kind].Info.Gamma, best)
 		}
 	}
-	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.Model.Frozen(onS, k.pre)), support).Logits,
+	want := calibrate.Support{Logits: eval.Run(eval.Plain(whole.Model.Frozen(onS, k.Preprocess)), support).Logits,
 		Labels: support.Labels}.Temperature(infer.Calibration{}).Value
 	if chosen.Temperature != want || want == 1 {
 		t.Errorf("τ = %v, want %v", chosen.Temperature, want)
@@ -165,11 +184,11 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 
 // The artifact holds the choices of calibration, each kind of propagation with its own tables.
 func TestSection6BundleCarriesTheCalibration(t *testing.T) {
-	k := smallTask(t, small(t, generate.Dense))
+	k := smallRun(t, small(t, generate.Dense))
 	r := recipeOf(t, k)
 	c := mustCalibrate(t, k, r.placed[0])
 	r.calibrations = []*deploy.Calibration{c}
-	b, err := k.bundle(t.Context(), r, nil, created, Silent{})
+	b, err := bundle(t.Context(), k.T, k.held, k.run, r, nil, created)
 	expect.OK(t, err)
 	model, info := b.Models[0], b.Manifest.Models[0]
 	if model.Tables != r.placed[0].Tables || len(model.Propagations) != 2 {
@@ -186,24 +205,23 @@ func TestSection6BundleCarriesTheCalibration(t *testing.T) {
 	for kind, p := range c.Kinds {
 		expect.Same(t, p.Info, info.Propagation[kind], "%s", kind)
 	}
-	if b.Synthetic.X.Rows != k.nodes || b.Manifest.SyntheticNodes != k.nodes {
-		t.Errorf("%d rows of X', %d synthetic nodes, want %d", b.Synthetic.X.Rows, b.Manifest.SyntheticNodes, k.nodes)
+	if b.Synthetic.X.Rows != k.run.size || b.Manifest.SyntheticNodes != k.run.size {
+		t.Errorf("%d rows of X', %d synthetic nodes, want %d", b.Synthetic.X.Rows, b.Manifest.SyntheticNodes, k.run.size)
 	}
 }
 
 // Section 5, step 6: S→S has no model fitted on T in it, the shared form has W_O's M; both have W_S.
 func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
-	k := smallTask(t, partly(small(t, generate.BagOfWords)))
+	k := smallRun(t, partly(small(t, generate.BagOfWords)))
 	r := recipeOf(t, k)
-	served := r.served.(*clusterGraph)
+	served := r.result
 	r.calibrations = []*deploy.Calibration{mustCalibrate(t, k, r.placed[0])}
-	deployments, err := k.deployments(t.Context(), r, Measurements{}, Silent{})
+	deployments, err := deployments(t.Context(), k.T, k.held, k.run, r, Measurements{})
 	expect.OK(t, err)
-	small, err := served.fit(t.Context(), modelSGC, Silent{})
+	small, err := fitOnS(t.Context(), k.T, k.held, k.run, served, modelSGC)
 	expect.OK(t, err)
-	renewed, err := served.renew(t.Context(), small, Silent{})
+	own, err := renew(t.Context(), served.clusters, small)
 	expect.OK(t, err)
-	own := renewed.(*clusterGraph)
 	if cmp.Equal(own.M, served.M) {
 		t.Fatal("both models have one M: the case shows nothing")
 	}
@@ -218,10 +236,10 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		if diff := cmp.Diff(through.M, d.Through); diff != "" {
 			t.Errorf("S→S, shared M %v: another M", d.SharedM)
 		}
-		of, err := through.tables(small.Model)
+		of, err := through.Tables(small.Model)
 		expect.OK(t, err)
-		batch := k.test()[GraphBatch].On(through.M, nil).Batches[0]
-		want := small.Model.Frozen(of, k.pre).Logits(batch)
+		batch := k.held.test()[GraphBatch].On(through.M, nil).Batches[0]
+		want := small.Model.Frozen(of, k.Preprocess).Logits(batch)
 		if got := d.Build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.SharedM)
 		}

@@ -44,14 +44,13 @@ func taught(t *testing.T, d *dataset.Dataset, o Options, s *artifact.Spread) flo
 		Soft: &fit.SoftLabels{Means: s.Soft, Spread: s.SoftSpread}, Directions: directions(s),
 		Classes: len(d.Classes)}, float64(s.SoftDecay), fit.Final, nil)
 	expect.OK(t, err)
-	k, err := newTask(d, o)
+	k := makeReady(t, d, o)
+	m := k.run.shape(k.T, modelSGC).Linear(layer)
+	onS, err := newClustering(k.T, k.held, k.run, solveRows).condense(t.Context(), []infer.Model{m}, "")
 	expect.OK(t, err)
-	m := k.shape(modelSGC).Linear(layer)
-	onS, err := k.newClustering(solveRows, Silent{}).make(t.Context(), []infer.Model{m}, "", Silent{})
+	p, err := place(k.T, k.run, onS, m, artifact.AttachFrozen)
 	expect.OK(t, err)
-	p, err := k.place(onS, m, artifact.AttachFrozen)
-	expect.OK(t, err)
-	return search.Accuracy(p.Plain(), p.On(k.test()[NodeBatch]))
+	return search.Accuracy(p.Plain(), p.On(k.held.test()[NodeBatch]))
 }
 
 // The M of a W_S has indicators of the clusters where they gain more than a margin on the support nodes.
@@ -60,22 +59,19 @@ func TestIndicatorsOfS(t *testing.T) {
 	for name, d := range generatedSets(t) {
 		o := options(0)
 		o.Own, o.Spread = OwnNever, true
-		k, err := newTask(d, o)
+		k := makeReady(t, d, o)
+		c := recipeOf(t, k).result.clusters
+		small, err := c.fit(t.Context(), modelSGC)
 		expect.OK(t, err)
-		r, err := k.condense(t.Context(), Silent{})
+		alone, err := c.condense(t.Context(), []infer.Model{small.Model}, "")
 		expect.OK(t, err)
-		c := r.served.(*clusterGraph)
-		small, err := c.fit(t.Context(), modelSGC, Silent{})
+		got, err := renew(t.Context(), c, small)
 		expect.OK(t, err)
-		alone, err := c.make(t.Context(), []infer.Model{small.Model}, "", Silent{})
+		before, err := wholeGround(k.T, k.held).Behind(alone.M)(t.Context(), small.Model)
 		expect.OK(t, err)
-		got, err := c.renew(t.Context(), small, Silent{})
+		after, err := wholeGround(k.T, k.held).Behind(got.M)(t.Context(), small.Model)
 		expect.OK(t, err)
-		before, err := k.wholeGround().Behind(alone.M)(t.Context(), small.Model)
-		expect.OK(t, err)
-		after, err := k.wholeGround().Behind(got.parts().M)(t.Context(), small.Model)
-		expect.OK(t, err)
-		with := got.(*clusterGraph).indicators > 0
+		with := got.clusters.indicators > 0
 		if with && after <= before+expert.MinGain || !with && after != before {
 			t.Errorf("%s: %.2f of the messages alone, %.2f by the M that is taken, with indicators: %v", name, before, after,
 				with)

@@ -46,11 +46,11 @@ type Outcome struct {
 type HeldOut struct{ Validation, Test []links.HeldLink }
 
 // heldOut returns the edges that were held out; nil: the task is another one.
-func (t *task) heldOut() *HeldOut {
+func heldOut(t *T, h *Held) *HeldOut {
 	if t.links == nil {
 		return nil
 	}
-	return &HeldOut{t.links.HeldOut(t.data.IDs, t.data.Validation), t.links.HeldOut(t.data.IDs, t.data.Test)}
+	return &HeldOut{t.links.HeldOut(h.data.IDs, h.data.Validation), t.links.HeldOut(h.data.IDs, h.data.Test)}
 }
 
 // Train runs a method from data to artifact: fit W_O of each model on T, condense T into S and one M for all
@@ -60,7 +60,7 @@ func (t *task) heldOut() *HeldOut {
 //
 // An error names the option or the data that is wrong; ctx ends the run at the next step with its error.
 func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, progress Progress) (*Outcome, error) {
-	name := d.Name // d itself is not held while training: see newTask
+	name := d.Name // d itself is not held while training: see prepare
 	watch.Begins(progress, preparing)
 	if len(d.Validation) == 0 {
 		var err error
@@ -68,12 +68,12 @@ func Train(ctx context.Context, d *dataset.Dataset, o Options, now time.Time, pr
 			return nil, failed(name, err)
 		}
 	}
-	t, err := newTask(d, o)
+	t, h, r, err := prepare(d, o, progress)
 	if err != nil {
 		return nil, failed(name, err)
 	}
 	progress.Step(preparing, 1, 1)
-	out, err := t.run(ctx, now, progress)
+	out, err := train(ctx, t, h, r, now)
 	return out, failed(name, err)
 }
 
@@ -88,46 +88,39 @@ func failed(name string, err error) error {
 // preparing is the stage before the first fit: features encoded, the graph normalised, the preprocessing fitted.
 const preparing = "preparing the graph"
 
-// run trains on T, wherever its holder has it: fit, condense, calibrate, evaluate, bundle.
-func (t *task) run(ctx context.Context, now time.Time, progress Progress) (*Outcome, error) {
-	if err := t.servable(); err != nil {
+// train is a run, on a T wherever its holder has it.
+func train(ctx context.Context, t *T, h *Held, r *Run, now time.Time) (*Outcome, error) {
+	if err := r.servable(); err != nil {
 		return nil, err
 	}
-	var r *recipe
-	var choices []ModelChoice
-	var err error
-	if t.options.Choose {
-		t, r, choices, err = t.chooseModel(ctx, progress)
-	} else if r, err = t.condense(ctx, progress); err == nil {
-		err = t.calibrateAll(ctx, r, progress)
-	}
+	p, choices, err := condenseChosen(ctx, t, h, r) // W_O of each model, S and M, W_O on S
 	if err != nil {
 		return nil, err
 	}
-	deployments, err := t.deployments(ctx, r, Measurements{}, progress)
+	rows, err := deployments(ctx, t, h, r, p, Measurements{}) // W_S; O→O, O→S, S→O and S→S, calibrated
 	if err != nil {
 		return nil, err
 	}
-	results, err := t.evaluate(ctx, deployments, t.seconds+r.seconds, progress)
+	results, err := evaluate(ctx, t, h, r, rows, r.seconds+p.seconds)
 	if err == nil {
-		err = t.measureAlone(ctx, deployments, results, progress)
+		err = measureAlone(ctx, t, h, r, rows, results)
 	}
 	if err != nil {
 		return nil, err
 	}
-	bundle, err := t.bundle(ctx, r, results, now, progress)
+	b, err := bundle(ctx, t, h, r, p, results, now)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	answers, err := t.answer(ctx, r)
+	answers, err := answer(ctx, h, r, p)
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Bundle: bundle, Results: results, Seconds: t.seconds + r.seconds,
-		Answers: answers, Choices: choices, Fits: t.fits(r), HeldOut: t.heldOut()}, nil
+	return &Outcome{Bundle: b, Results: results, Seconds: r.seconds + p.seconds, Answers: answers, Choices: choices,
+		Fits: fits(t, h, p), HeldOut: heldOut(t, h)}, nil
 }
 
 // Fit is a model on T, and what validation says of it, in percent.
@@ -138,22 +131,22 @@ type Fit struct {
 	Majority float64
 }
 
-func (t *task) fits(r *recipe) (fits []Fit) {
-	majority := 0.0
-	if t.data != nil && t.data.Task == target.Classes && len(t.data.Validation) > 0 {
-		majority = t.majority()
+func fits(t *T, h *Held, p *recipe) (fits []Fit) {
+	most := 0.0
+	if t.task == target.Classes && len(h.data.Validation) > 0 {
+		most = majority(t, h)
 	}
-	for _, f := range r.whole {
-		fits = append(fits, Fit{f.Model.Name(), f.Validation, majority})
+	for _, f := range p.whole {
+		fits = append(fits, Fit{f.Model.Name(), f.Validation, most})
 	}
 	return fits
 }
 
 // majority returns the share of the validation nodes of the most frequent class of T, in percent.
-func (t *task) majority() float64 {
-	count := make([]int, t.classes())
+func majority(t *T, h *Held) float64 {
+	count := make([]int, t.Classes())
 	for _, i := range t.labelled {
-		count[t.original.Labels[i]]++
+		count[t.Labels[i]]++
 	}
 	best, right := 0, 0
 	for c := range count {
@@ -161,12 +154,12 @@ func (t *task) majority() float64 {
 			best = c
 		}
 	}
-	for _, i := range t.data.Validation {
-		if int(t.data.Labels[i]) == best {
+	for _, i := range h.data.Validation {
+		if int(h.data.Labels[i]) == best {
 			right++
 		}
 	}
-	return 100 * float64(right) / float64(len(t.data.Validation))
+	return 100 * float64(right) / float64(len(h.data.Validation))
 }
 
 // Unweighted fits the first model to the same data without the weights of edges, and returns what validation says of it
@@ -182,11 +175,11 @@ func Unweighted(ctx context.Context, d *dataset.Dataset, o Options, progress Pro
 			return 0, failed(d.Name, err)
 		}
 	}
-	t, err := newTask(of, o)
+	_, _, r, err := prepare(of, o, watch.Silent{})
 	if err != nil {
 		return 0, failed(d.Name, err)
 	}
-	f, err := t.holder.fit(ctx, t.options.Models[0], watch.Silent{})
+	f, err := r.holder.fit(ctx, r.Models[0])
 	if err != nil {
 		return 0, failed(d.Name, err)
 	}
@@ -197,44 +190,43 @@ func Unweighted(ctx context.Context, d *dataset.Dataset, o Options, progress Pro
 // recipe holds the results of a run before its evaluation.
 type recipe struct {
 	whole  []*search.Result // W_O of each model
-	served condensation
+	result *Result
 	// W_O of each model on S, in the method's attachment; nil if the method deploys on T only
 	placed       []*deploy.Deployment
 	calibrations []*deploy.Calibration // of placed, for the artifact; nil if no artifact is made
 	seconds      float64               // wall clock of these steps, with the fits of W_O
 }
 
-// condense fits W_O of each model, makes S and M, and puts the models onto S.
-func (t *task) condense(ctx context.Context, progress Progress) (*recipe, error) {
-	r := &recipe{}
-	for _, name := range t.options.Models {
-		f, err := t.holder.fit(ctx, name, progress)
+// condenseAll fits W_O of each model, makes S and M, and puts the models onto S.
+func condenseAll(ctx context.Context, t *T, h *Held, r *Run) (*recipe, error) {
+	p := &recipe{}
+	for _, name := range r.Models {
+		f, err := r.holder.fit(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		r.whole = append(r.whole, f)
-		r.seconds += f.Seconds
+		p.whole = append(p.whole, f)
+		p.seconds += f.Seconds
 	}
 	var err error
 	start := time.Now()
-	defer func() { r.seconds += time.Since(start).Seconds() }()
-	if r.served, err = t.holder.condense(ctx, r.whole, progress); err != nil {
+	defer func() { p.seconds += time.Since(start).Seconds() }()
+	if p.result, err = r.holder.condense(ctx, p.whole); err != nil {
 		return nil, err
 	}
-	attachment := r.served.parts().Attachment
-	if !r.served.parts().has(attachment) {
-		return r, nil
+	if !p.result.has(p.result.Attachment) {
+		return p, nil
 	}
-	for _, f := range r.whole {
-		watch.Begins(progress, "putting "+f.Model.Name()+" onto the synthetic graph")
-		p, err := t.place(r.served, f.Model, attachment)
+	for _, f := range p.whole {
+		watch.Begins(r.Progress, "putting "+f.Model.Name()+" onto the synthetic graph")
+		d, err := place(t, r, p.result, f.Model, p.result.Attachment)
 		if err != nil {
 			return nil, err
 		}
-		r.placed = append(r.placed, p)
+		p.placed = append(p.placed, d)
 	}
-	t.twoHops = nil // as large as T's features, and not read any more
-	return r, t.chooseExperts(ctx, r, progress)
+	r.release(t)
+	return p, chooseExperts(ctx, t, h, r, p.placed)
 }
 
 func models(all []*search.Result) []infer.Model {
@@ -246,145 +238,144 @@ func models(all []*search.Result) []infer.Model {
 }
 
 // calibrateAll makes the choices of validation for each model on S.
-func (t *task) calibrateAll(ctx context.Context, r *recipe, progress Progress) error {
+func calibrateAll(ctx context.Context, t *T, h *Held, r *Run, p *recipe) error {
 	start := time.Now()
 	const what = "choosing calibration and propagation"
-	for k, p := range r.placed {
-		progress.Step(what, k, len(r.placed))
-		c, err := t.calibrate(ctx, p, t.kinds())
+	for k, d := range p.placed {
+		r.Progress.Step(what, k, len(p.placed))
+		c, err := calibrateOn(ctx, t, h, r, d, kinds(t, r))
 		if err != nil {
 			return err
 		}
-		if t.options.OfferPropagation {
+		if r.OfferPropagation {
 			c.Kind = propagation.None
 		}
-		r.calibrations = append(r.calibrations, c)
+		p.calibrations = append(p.calibrations, c)
 	}
-	progress.Step(what, len(r.placed), len(r.placed))
-	r.seconds += time.Since(start).Seconds()
+	r.Progress.Step(what, len(p.placed), len(p.placed))
+	p.seconds += time.Since(start).Seconds()
 	return nil
 }
 
-// calibrate makes the choices of validation for a deployment, none without validation nodes.
-func (t *task) calibrate(ctx context.Context, p *deploy.Deployment, kinds []string) (*deploy.Calibration, error) {
-	if t.options.noValidation {
-		return deploy.Uncalibrate(t.data.Task, t.classes()), ctx.Err()
+// calibrateOn makes the choices of validation for a deployment, none without validation nodes.
+func calibrateOn(ctx context.Context, t *T, h *Held, r *Run, p *deploy.Deployment,
+	kinds []string) (*deploy.Calibration, error) {
+	if h.again {
+		return deploy.Uncalibrate(t.task, t.Classes()), ctx.Err()
 	}
-	return deploy.Calibrate(ctx, p, t.support, t.options.Coverage, kinds)
+	return deploy.Calibrate(ctx, p, h.support, r.Coverage, kinds)
 }
 
 // bundle returns the artifact of all models' W_O on S.
-func (t *task) bundle(ctx context.Context, r *recipe, results []eval.Result, now time.Time,
-	progress Progress) (*artifact.Bundle, error) {
+func bundle(ctx context.Context, t *T, h *Held, r *Run, p *recipe, results []eval.Result,
+	now time.Time) (*artifact.Bundle, error) {
 	const what = "making the artifact"
-	progress.Step(what, 0, 1)
-	b := &artifact.Bundle{Bins: t.bins, Manifest: t.manifest(r, results, now), Preprocess: *t.pre,
-		Synthetic: r.served.parts().Synthetic, Schema: t.schema}
-	if c, ok := r.served.(growable); ok && !t.related() && !t.groups.Several() { // rows of arrivals have neither
-		b.Growth = c.growth()
-	}
+	r.Progress.Step(what, 0, 1)
+	s := p.result
+	b := &artifact.Bundle{Bins: t.bins, Manifest: manifest(t, h, r, p, results, now), Preprocess: *t.Preprocess,
+		Synthetic: s.Synthetic, Schema: t.schema, Growth: growthOf(t, s)}
 	if t.links != nil {
-		b.Candidates = &artifact.Candidates{IDs: t.links.IDs(t.original.IDs), Vectors: t.links.Vectors}
+		b.Candidates = &artifact.Candidates{IDs: t.links.IDs(t.IDs), Vectors: t.links.Vectors}
 	}
-	if t.options.Spread {
+	if r.Spread {
 		var err error
-		if b.Spread, err = r.served.(spreader).spread(ctx, progress); err != nil {
+		if b.Spread, err = s.clusters.spread(ctx); err != nil {
 			return nil, err
 		}
 	}
-	for k, p := range r.placed {
-		if p.Expert != nil {
-			b.Own = p.Expert.Layers()
+	for k, d := range p.placed {
+		if d.Expert != nil {
+			b.Own = d.Expert.Layers()
 		}
-		m := artifact.Model{Name: p.Model.Name(), Params: p.Model.Params(), Tables: p.Tables}
-		r.calibrations[k].Tables(&m)
-		if m.Tables == nil && infer.Freezable(p.Model) == nil {
+		m := artifact.Model{Name: d.Model.Name(), Params: d.Model.Params(), Tables: d.Tables}
+		p.calibrations[k].Tables(&m)
+		if m.Tables == nil && infer.Freezable(d.Model) == nil {
 			var err error
-			if m.Tables, err = r.served.tables(p.Model); err != nil {
+			if m.Tables, err = s.Tables(d.Model); err != nil {
 				return nil, err
 			}
 		}
-		if c, ok := r.served.(featureTables); ok && t.options.Representation && p.Model.Architecture.Linear() {
+		if s.Features != nil && r.Representation && d.Model.Architecture.Linear() {
 			var err error
-			if m.Features, err = c.features(p.Model); err != nil {
+			if m.Features, err = s.Features(d.Model); err != nil {
 				return nil, err
 			}
 		}
 		b.Models = append(b.Models, m)
 	}
-	progress.Step(what, 1, 1)
-	if t.options.Map {
-		if err := t.draw(b, r.served.parts(), progress); err != nil {
+	r.Progress.Step(what, 1, 1)
+	if r.Map {
+		if err := draw(b, t, r, s); err != nil {
 			return nil, err
 		}
 	}
-	return b, t.storeMapping(b, r.served.parts())
+	return b, storeMapping(b, t, s)
 }
 
 // storeMapping puts M into the bundle: whole, or where it lies in tables and is large, as parts that are read when the
 // bundle is written.
-func (t *task) storeMapping(b *artifact.Bundle, m *graphParts) error {
-	if m.stored == nil {
-		b.Mapping = &artifact.Mapping{IDs: t.original.IDs, Rows: m.M}
+func storeMapping(b *artifact.Bundle, t *T, c *Result) error {
+	if c.rows == nil {
+		b.Mapping = &artifact.Mapping{IDs: t.IDs, Rows: c.M}
 		return nil
 	}
 	b.Parts = func(yield func(*artifact.Mapping, error) bool) {
-		for r, err := range m.stored {
+		for r, err := range c.rows {
 			if !yield(r.Mapping, err) {
 				return
 			}
 		}
 	}
-	if m.size.Rows > artifact.PartRows {
+	if c.size.Rows > artifact.PartRows {
 		return nil
 	}
 	return b.LoadMapping()
 }
 
 // draw adds the map of S to the bundle.
-func (t *task) draw(b *artifact.Bundle, m *graphParts, progress Progress) (err error) {
+func draw(b *artifact.Bundle, t *T, r *Run, c *Result) (err error) {
 	const what = "laying out the map"
-	progress.Step(what, 0, 1)
-	b.Map, err = plane.Of(b, m.rows(t.original), t.options.MapIDs, t.rng(purposeMap))
-	progress.Step(what, 1, 1)
+	r.Progress.Step(what, 0, 1)
+	b.Map, err = plane.Of(b, c.eachRow(t), r.MapIDs, r.rng(purposeMap))
+	r.Progress.Step(what, 1, 1)
 	return err
 }
 
-func (t *task) manifest(r *recipe, results []eval.Result, now time.Time) artifact.Manifest {
+func manifest(t *T, h *Held, r *Run, p *recipe, results []eval.Result, now time.Time) artifact.Manifest {
 	m := artifact.Manifest{
-		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: t.label, Seed: t.options.Seed,
+		Created: now.UTC(), CreatedBy: "rivulet trainer", Method: r.Label(), Seed: r.Seed,
 		Data:           t.facts,
-		Task:           t.data.Task,
-		SyntheticNodes: t.nodes,
-		Mapping:        r.served.parts().info(),
-		Preprocess:     artifact.PreprocessInfo{Kind: t.pre.Kind, Scale: t.pre.Scale},
-		DefaultModel:   r.whole[0].Model.Name(),
-		Reference:      t.reference(r),
+		Task:           t.task,
+		SyntheticNodes: r.size,
+		Mapping:        p.result.info(),
+		Preprocess:     artifact.PreprocessInfo{Kind: t.Preprocess.Kind, Scale: t.Preprocess.Scale},
+		DefaultModel:   p.whole[0].Model.Name(),
+		Reference:      referenceOf(t, h, r, p),
 		Metrics:        eval.Metrics(results),
 	}
-	for k, p := range r.placed {
-		m.Models = append(m.Models, r.calibrations[k].Info(p, r.whole[k].WeightDecay, r.whole[k].Read, results))
-		if _, given := t.options.Weights[p.Model.Name()]; !given {
-			m.Models[k].Hidden = p.Model.Hidden()
-			m.Models[k].Layers, m.Models[k].Hops = p.Model.Choices()
+	for k, d := range p.placed {
+		m.Models = append(m.Models, p.calibrations[k].Info(d, p.whole[k].WeightDecay, p.whole[k].Read, results))
+		if _, given := r.Weights[d.Model.Name()]; !given {
+			m.Models[k].Hidden = d.Model.Hidden()
+			m.Models[k].Layers, m.Models[k].Hops = d.Model.Choices()
 		}
 	}
 	return m
 }
 
-// reference returns the figures of the validation nodes, each alone, and of the served models' predictions for them.
-func (t *task) reference(r *recipe) baseline.Reference {
-	if t.options.noValidation {
+// referenceOf returns the figures of the validation nodes, each alone, and of the served models' predictions for them.
+func referenceOf(t *T, h *Held, r *Run, p *recipe) baseline.Reference {
+	if h.again {
 		return baseline.Reference{}
 	}
-	support := t.set(t.data.Validation, NodeBatch)
-	out := eval.Reference(t.data, support, t.options.Keep)
-	if t.data.Task.Regression() { // no classes and no confidence
+	support := h.set(h.data.Validation, NodeBatch)
+	out := eval.Reference(h.data, support, r.Keep)
+	if t.task.Regression() { // no classes and no confidence
 		return out
 	}
-	for k, p := range r.placed {
-		set := p.On(support)
-		out.Models[p.Model.Name()] = eval.Run(r.predictor(k), set).Reference(set, t.classes())
+	for k, d := range p.placed {
+		set := d.On(support)
+		out.Models[d.Model.Name()] = eval.Run(p.predictor(k), set).Reference(set, t.Classes())
 	}
 	return out
 }

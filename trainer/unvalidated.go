@@ -90,7 +90,7 @@ func (o Options) foldedDecays(ctx context.Context, d *dataset.Dataset, held []in
 	}
 	folded := o
 	folded.Nodes, folded.Ratio, folded.noValidation = 0, 0, false
-	t, err := newTask(&part, folded)
+	_, _, r, err := prepare(&part, folded, progress)
 	if err != nil {
 		return nil, fmt.Errorf("choosing weight decays without a tenth of the training nodes: %w", err)
 	}
@@ -98,7 +98,7 @@ func (o Options) foldedDecays(ctx context.Context, d *dataset.Dataset, held []in
 		if o.Weights[name] != nil {
 			continue
 		}
-		f, err := t.holder.fit(ctx, name, progress)
+		f, err := r.holder.fit(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("choosing a weight decay without a tenth of the training nodes: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"rivulet/lab/mcond"
 	"rivulet/trainer"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/search"
 )
 
 // Settings are read by the methods learned, gcond, gcond-x and doscond.
@@ -84,30 +85,32 @@ func labelled(labels []int32) (n int) {
 
 // learned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice among
 // snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
-func (s Settings) learned(ctx context.Context, g *trainer.Graph, progress trainer.Progress) (*trainer.Result, error) {
-	relay, err := g.Whole(ctx, "sgc", progress)
+func (s Settings) learned(ctx context.Context, t *trainer.T, h *trainer.Held, r *trainer.Run,
+	whole []*search.Result) (*trainer.Result, error) {
+	relay, err := trainer.Whole(ctx, t, h, r, whole, "sgc")
 	if err != nil {
 		return nil, err
 	}
-	in := input(g, func(s *mcond.Snapshot) (float64, error) {
+	in := input(t, r, func(s *mcond.Snapshot) (float64, error) {
 		c := condensed(s)
-		small, sum, err := g.FitOn(ctx, c, "sgc")
+		small, sum, err := trainer.FitOn(ctx, t, h, r, c, "sgc")
 		for _, m := range []infer.Model{relay, small} {
 			if err == nil {
-				sum += g.Accuracy(m, c)
+				sum += trainer.Accuracy(t, h, c, m)
 			}
 		}
 		return sum, err
 	})
-	in.Support = g.Support()
-	return s.run(ctx, g, mcond.Learn, in, "learning S and M", progress)
+	in.Support = h.Support()
+	return s.run(ctx, t, r, mcond.Learn, in, "learning S and M")
 }
 
 // gcond learns S only, in the way that kind says; models fitted on it are deployed on T.
 func (s Settings) gcond(kind mcond.Options) trainer.Condenser {
-	return func(ctx context.Context, g *trainer.Graph, progress trainer.Progress) (*trainer.Result, error) {
-		in := input(g, func(s *mcond.Snapshot) (float64, error) {
-			_, accuracy, err := g.FitOn(ctx, condensed(s), "sgc")
+	return func(ctx context.Context, t *trainer.T, h *trainer.Held, r *trainer.Run, _ []*search.Result) (*trainer.Result,
+		error) {
+		in := input(t, r, func(s *mcond.Snapshot) (float64, error) {
+			_, accuracy, err := trainer.FitOn(ctx, t, h, r, condensed(s), "sgc")
 			return accuracy, err
 		})
 		by := func(ctx context.Context, in mcond.Input, o mcond.Options, report func(mcond.Event)) (*mcond.Result, error) {
@@ -115,46 +118,46 @@ func (s Settings) gcond(kind mcond.Options) trainer.Condenser {
 			return mcond.GCond(ctx, in, o, report)
 		}
 		plain := Settings{Learn: s.Learn, Traced: s.Traced} // without a search, which is only for the method learned
-		return plain.run(ctx, g, by, in, "learning S", progress)
+		return plain.run(ctx, t, r, by, in, "learning S")
 	}
 }
 
 // learner is a way of package mcond to learn S.
 type learner func(context.Context, mcond.Input, mcond.Options, func(mcond.Event)) (*mcond.Result, error)
 
-func (s Settings) run(ctx context.Context, g *trainer.Graph, by learner, in mcond.Input, what string,
-	progress trainer.Progress) (*trainer.Result, error) {
-	o, points, err := s.options(ctx, g, in, progress)
+func (s Settings) run(ctx context.Context, t *trainer.T, r *trainer.Run, by learner, in mcond.Input,
+	what string) (*trainer.Result, error) {
+	o, points, err := s.options(ctx, t, r, in)
 	if err != nil {
 		return nil, err
 	}
-	progress.Step(what, 0, o.Rounds)
-	result, err := by(ctx, in, o, lossProgress(progress, what))
+	r.Progress.Step(what, 0, o.Rounds)
+	result, err := by(ctx, in, o, lossProgress(r.Progress, what))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	progress.Step(what, o.Rounds, o.Rounds) // perhaps sooner
+	r.Progress.Step(what, o.Rounds, o.Rounds) // perhaps sooner
 	if s.Traced != nil {
-		s.Traced(&Course{Options: o, Points: points, Result: result, Labels: g.Labels})
+		s.Traced(&Course{Options: o, Points: points, Result: result, Labels: t.Labels})
 	}
 	return &trainer.Result{Condensation: condensed(&result.Snapshot)}, nil
 }
 
-func input(g *trainer.Graph, validate func(s *mcond.Snapshot) (float64, error)) mcond.Input {
-	return mcond.Input{Adj: g.Adj, X: g.X, Pre: g.Preprocess, Labels: g.Labels, Classes: g.Classes, Budget: g.Share,
+func input(t *trainer.T, r *trainer.Run, validate func(s *mcond.Snapshot) (float64, error)) mcond.Input {
+	return mcond.Input{Adj: t.Adj, X: t.X, Pre: t.Preprocess, Labels: t.Labels, Classes: t.Classes(), Budget: r.Share(),
 		Validate: validate}
 }
 
 // options returns the options of the run, with the choice of a search.
-func (s Settings) options(ctx context.Context, g *trainer.Graph, in mcond.Input,
-	progress trainer.Progress) (mcond.Options, []mcond.Point, error) {
-	o := s.Of(labelled(g.Labels))
-	o.Seed = g.Seed
+func (s Settings) options(ctx context.Context, t *trainer.T, r *trainer.Run,
+	in mcond.Input) (mcond.Options, []mcond.Point, error) {
+	o := s.Of(labelled(t.Labels))
+	o.Seed = r.Seed
 	if s.Search == nil {
 		return o, nil, nil
 	}
 	found, err := mcond.Search(ctx, in, o, *s.Search, func(done, total int) {
-		progress.Step("searching λ, β, μ and δ", done, total)
+		r.Progress.Step("searching λ, β, μ and δ", done, total)
 	})
 	if err != nil {
 		return o, nil, err

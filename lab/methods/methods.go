@@ -7,9 +7,11 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"rivulet/infer"
 	"rivulet/lab/mcond"
 	"rivulet/trainer"
 	"rivulet/trainer/condense"
+	"rivulet/trainer/search"
 )
 
 // Names of the methods: docs/algorithm.md, sections 4 (learned) and 7.
@@ -42,16 +44,20 @@ func All(s Settings) []trainer.Method {
 
 // coreset returns the method that makes S of nodes of T; the files of package condense say how each chooses them.
 func coreset(choose func(condense.Input, *rand.Rand) *condense.Condensation) trainer.Condenser {
-	return func(ctx context.Context, g *trainer.Graph, _ trainer.Progress) (*trainer.Result, error) {
-		return &trainer.Result{Condensation: choose(g.Input(), g.Rand())}, ctx.Err()
+	return func(ctx context.Context, t *trainer.T, _ *trainer.Held, r *trainer.Run, _ []*search.Result) (*trainer.Result,
+		error) {
+		return &trainer.Result{Condensation: choose(r.Input(t), r.Rand())}, ctx.Err()
 	}
 }
 
 // virtual makes virtual nodes, which serve by their tables; nothing is fitted on them.
-func virtual(ctx context.Context, g *trainer.Graph, _ trainer.Progress) (*trainer.Result, error) {
-	v, err := condense.NewVNG(g.Input(), g.Rand())
+func virtual(ctx context.Context, t *trainer.T, _ *trainer.Held, r *trainer.Run, _ []*search.Result) (*trainer.Result,
+	error) {
+	v, err := condense.NewVNG(r.Input(t), r.Rand())
 	if err != nil {
 		return nil, err
 	}
-	return &trainer.Result{Condensation: &v.Condensation, Tables: v.Tables, Features: v.Features}, ctx.Err()
+	return &trainer.Result{Condensation: &v.Condensation,
+		Tables:   func(m infer.Model) (*infer.Tables, error) { return v.Tables(m), nil },
+		Features: func(m infer.Model) (*infer.Tables, error) { return v.Features(m.Hops), nil }}, ctx.Err()
 }

@@ -67,8 +67,9 @@ type Problem struct {
 
 // Prepare holds out edges of validation and test nodes, and returns the data with targets of T's nodes for a model. The
 // nodes of T come first in the data ([dataset.Dataset.OriginalFirst]). A node of T without a candidate among its
-// neighbours has no target, and no weight in a fit.
-func Prepare(d *dataset.Dataset, rng *rand.Rand) (*Problem, *dataset.Dataset, error) {
+// neighbours has no target, and no weight in a fit. rng draws the edges that are held out, start where the search for
+// singular vectors begins.
+func Prepare(d *dataset.Dataset, rng, start *rand.Rand) (*Problem, *dataset.Dataset, error) {
 	if err := d.RequireNoRelations("task links"); err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +94,7 @@ func Prepare(d *dataset.Dataset, rng *rand.Rand) (*Problem, *dataset.Dataset, er
 		nodes[i] = int32(i)
 	}
 	p.adj = out.Adj.Submatrix(nodes, leading(d.Nodes(), n), n)
-	return p, &out, p.setTargets(&out, n)
+	return p, &out, p.setTargets(&out, n, start)
 }
 
 // IDs returns the ids of the candidates, given those of T's nodes.
@@ -165,12 +166,12 @@ func (p *Problem) holdOut(d *dataset.Dataset, rng *rand.Rand) error {
 const passes = 4
 
 // setTargets factors A and sets the targets of T's nodes.
-func (p *Problem) setTargets(d *dataset.Dataset, n int) error {
+func (p *Problem) setTargets(d *dataset.Dataset, n int, rng *rand.Rand) error {
 	a := p.adj.Submatrix(leading(n, n), p.place[:n], len(p.Candidates))
 	a.Val = nil
 	back := a.Transpose()
 	rank := min(Rank, len(p.Candidates))
-	start, rng := graph.NewDense(len(p.Candidates), min(rank+10, len(p.Candidates))), rand.New(rand.NewPCG(1, 1))
+	start := graph.NewDense(len(p.Candidates), min(rank+10, len(p.Candidates)))
 	for k := range start.Data {
 		start.Data[k] = float32(rng.NormFloat64())
 	}

@@ -25,7 +25,7 @@ func prepared(t *testing.T) (*dataset.Dataset, *Problem, *dataset.Dataset) {
 	}
 	expect.OK(t, d.AsLinks())
 	d = d.OriginalFirst()
-	p, out, err := Prepare(d, rand.New(rand.NewPCG(1, 2)))
+	p, out, err := Prepare(d, rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(1, 3)))
 	expect.OK(t, err)
 	return d, p, out
 }
