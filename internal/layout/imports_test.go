@@ -139,7 +139,7 @@ var only = []struct {
 		"kafka/retry", "mapping",
 		"graph", "infer/target", "schema", "serving", "trainer", "trainer/eval", "trainer/features", "trainer/links",
 		"trainer/merge"}},
-	{"internal/preflight", []string{"infer/target", "artifact", "consumer", "dataset", "event",
+	{"internal/preflight", []string{"infer/attach", "infer/target", "artifact", "consumer", "dataset", "event",
 		"event/avro", "event/read",
 		"event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
