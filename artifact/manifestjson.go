@@ -181,7 +181,7 @@ func (m *Manifest) validate() error {
 	case m.Method == "":
 		return errors.New("method is empty")
 	}
-	if err := m.Data.validate(); err != nil {
+	if err := m.Data.Validate(); err != nil {
 		return fmt.Errorf("data.%w", err)
 	}
 	if err := m.validateTask(); err != nil {
@@ -222,7 +222,8 @@ func (m *Manifest) validate() error {
 
 var fingerprintPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-func (d *Data) validate() error {
+// Validate checks the facts of a data set. The error names the field.
+func (d *Data) Validate() error {
 	switch {
 	case d.Name == "":
 		return errors.New("name is empty")

@@ -15,7 +15,6 @@ import (
 	"rivulet/infer/architecture"
 	"rivulet/infer/growth"
 	"rivulet/infer/preprocess"
-	"rivulet/infer/propagation"
 )
 
 // Draft is the directory of an artifact that is made: each of its files is what a step leaves to the later ones. Only
@@ -88,9 +87,6 @@ type Condensed struct {
 	Seconds   float64
 }
 
-// ErrExists says that the draft was begun before.
-var ErrExists = errors.New("it is there already")
-
 // SavePrepared begins the draft.
 func (d Draft) SavePrepared(p *Prepared) error {
 	if err := os.MkdirAll(string(d), 0o777); err != nil {
@@ -107,7 +103,7 @@ func (d Draft) Check() error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%s: %w", d, ErrExists)
+	return fmt.Errorf("%s: it is there already", d)
 }
 
 // Prepared returns what was prepared.
@@ -203,6 +199,3 @@ func (p *Prepared) Recurrence(name string, w *Weights) (*infer.Recurrence, error
 	return nil, fmt.Errorf("%q is no model of the run: want %s, %s or one of %v", name, Points, Propagation,
 		p.Settings.Models)
 }
-
-// Steps is the number of tables of propagation.
-const Steps = propagation.Steps

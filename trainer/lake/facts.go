@@ -39,25 +39,18 @@ func ReadFacts(path string) (*Facts, error) {
 	return f, nil
 }
 
+// check returns an error for facts that no artifact can have: at the end of a run it would come late.
 func (f *Facts) check() error {
-	switch {
-	case f.Name == "" || f.Fingerprint == "":
-		return errors.New("name or fingerprint is empty")
-	case f.Nodes < 1:
-		return fmt.Errorf("nodes is %d, want at least 1", f.Nodes)
-	case f.Edges < 0:
-		return fmt.Errorf("edges is %d, want 0 or more", f.Edges)
-	case f.Features < 1:
-		return fmt.Errorf("features is %d, want at least 1", f.Features)
-	case f.Labelled() < 1:
-		return errors.New("classes: no training node has one")
-	}
 	for _, name := range f.Names() {
-		if n := f.Classes[name]; n < 0 || name == "" {
+		if n := f.Classes[name]; n < 0 {
 			return fmt.Errorf("classes: %q has %d training nodes", name, n)
 		}
 	}
-	return nil
+	if f.Labelled() < 1 {
+		return errors.New("classes: no training node has one")
+	}
+	d := f.Data()
+	return d.Validate()
 }
 
 // Names are the names of the classes in the order in which a model answers.
@@ -71,14 +64,6 @@ func (f *Facts) Names() []string {
 func (f *Facts) Labelled() (n int) {
 	for _, of := range f.Classes {
 		n += of
-	}
-	return n
-}
-
-// Present is the number of classes that a training node has.
-func (f *Facts) Present() (n int) {
-	for _, of := range f.Classes {
-		n += min(of, 1)
 	}
 	return n
 }
