@@ -482,6 +482,8 @@ func TestLakeRefuses(t *testing.T) {
 	}
 	id := fmt.Sprintf("%q", r.data.IDs[0])
 	expect.OK(t, layer(node, good))
+	expect.Same(t, r.fileOf("refused", "bad.parquet"), r.piped("bad.parquet", "layer", "--of", "sgc", "--layer", "0"),
+		"the table from standard input to standard output")
 	wide := slices.Clone(good["x"].List)
 	wide[3] = math.NaN()
 	expect.Error(t, layer(node, with("x", table.Cell{Kind: table.List, List: wide})), "row 1: column x: [3]: it is NaN")
@@ -494,6 +496,8 @@ func TestLakeRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"layer", "--of", "gcn", "--layer", "0", "--out", "x", "y"}, `"gcn" is no model of the run`},
+		{[]string{"layer", "--of", "sgc", "--layer", "0", "-", "y"}, "want it alone, without --out"},
+		{[]string{"layer", "--of", "sgc", "--layer", "0", "y"}, "--out is empty"},
 		{[]string{"layer", "--of", "sgc", "--layer", "3", "--out", "x", "y"}, "layer is 3, sgc has 0 to 2"},
 		{[]string{"layer", "--of", "sgc", "--layer", "1", "--out", "x", filepath.Join(r.path("walked"), "0.parquet")},
 			"no column state"},
@@ -509,4 +513,28 @@ func TestLakeRefuses(t *testing.T) {
 	}
 	_, err := harness.Execute(root(), "layer", "--artifact", t.TempDir(), "--of", "sgc", "--layer", "0", "--out", "x", "y")
 	expect.Error(t, err, "trainer prepare comes before")
+}
+
+// fileOf returns a file of the run.
+func (r *lakeRun) fileOf(path ...string) string {
+	r.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{r.dir}, path...)...))
+	expect.OK(r, err)
+	return string(text)
+}
+
+// piped runs a step on a table that comes by standard input, and returns what it writes to standard output.
+func (r *lakeRun) piped(table string, args ...string) string {
+	r.Helper()
+	in, err := os.Open(r.path(table))
+	expect.OK(r, err)
+	out, err := os.Create(r.path("piped"))
+	expect.OK(r, err)
+	before := [2]*os.File{os.Stdin, os.Stdout}
+	os.Stdin, os.Stdout = in, out
+	defer func() { os.Stdin, os.Stdout = before[0], before[1] }()
+	r.run(nil, append(args, "-")...)
+	expect.OK(r, in.Close())
+	expect.OK(r, out.Close())
+	return r.fileOf("piped")
 }
