@@ -67,6 +67,8 @@ type Kafka struct {
 	Fetch             Fetch         `key:"fetch"`
 	Compression       string        `key:"compression" default:"none" oneof:"none|gzip|snappy|lz4|zstd" usage:"compression of published records"`
 
+	CommitInterval time.Duration `key:"commit_interval" default:"0s" min:"0s" max:"1m" usage:"how long offsets wait for later ones, to be committed with them: a crash repeats what was published meanwhile. With delivery exactly_once a transaction is open as long, and its predictions are seen as much later" zero:"offsets are committed at once"`
+
 	TransactionalID    string        `key:"transactional_id" default:"" usage:"beginning of the transactional ids of delivery exactly_once; a colon, the topic of arrivals, a colon and a partition follow. All members of a group must have the same, other groups another one" zero:"the group's name"`
 	TransactionTimeout time.Duration `key:"transaction_timeout" default:"1m" min:"1s" max:"24h" usage:"how long a transaction may be open before the brokers abort it; not more than their transaction.max.timeout.ms"`
 }
@@ -120,6 +122,8 @@ func (k Kafka) StartTime() time.Time {
 }
 
 func (k Kafka) problems() (found problems) {
+	found.when(2*k.CommitInterval > k.TransactionTimeout, "commit_interval", k.CommitInterval.String(), fmt.Sprintf(
+		"more than half of transaction_timeout, %s: the brokers would abort transactions", k.TransactionTimeout))
 	found.when(2*k.HeartbeatInterval > k.SessionTimeout, "heartbeat_interval", k.HeartbeatInterval.String(), fmt.Sprintf(
 		"more than half of session_timeout, %s: the group would lose this member for one heartbeat", k.SessionTimeout))
 	return found

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"slices"
+	"sync"
 	"unsafe"
 
 	"rivulet/event"
@@ -25,6 +26,35 @@ type batch struct {
 func (b *batch) output() event.Batch {
 	return event.Batch{Predictions: b.predicted.predictions, Answered: b.predicted.answered,
 		DeadLetters: append(slices.Clip(b.decoded.deadLetters), b.predicted.deadLetters...),
+	}
+}
+
+// spares keeps the memory of batches that are committed, for the next ones.
+type spares struct {
+	most int // that are kept
+	mu   sync.Mutex
+	free []*batch
+}
+
+// take returns memory for a batch.
+func (s *spares) take() *batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free) - 1
+	if n < 0 {
+		return new(batch)
+	}
+	b := s.free[n]
+	s.free[n], s.free = nil, s.free[:n]
+	return b
+}
+
+// give takes the memory of a batch back. The batch was shed.
+func (s *spares) give(b *batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.free) < s.most {
+		s.free = append(s.free, b)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestNoStageChangesWhatAnEarlierOneMade(t *testing.T) {
 	in := Intake{Name: "b", Records: records(t, arrival("a", "t0", "b", "p", "q"), far, arrival("b", "t2", "nobody"),
 		arrival("c", "gone"))}
 	in.Records = append(in.Records, first[0], kafka.Record{Value: []byte("no")})
-	b := &p.batch
+	b := p.batch
 	var then [4]string
 	for k, stage := range []func(){
 		func() {

@@ -61,7 +61,7 @@ func TestNamesOfBatchesDoNotComeAgain(t *testing.T) {
 		c.opts.Path.Clock = SystemClock{}
 		for range 2 {
 			queue := make(chan chunk, 2)
-			b := c.newLine(kafka.Member{ID: id, Generation: 1}, queue)
+			b := c.newLine(kafka.Member{ID: id, Generation: 1}, queue, nil)
 			for range 2 {
 				queue <- chunkOf(1, 40, 1)
 				names[b.next(t.Context(), nil).Name] = true

@@ -177,17 +177,12 @@ func (s *shares) report(b *testing.B) {
 	}
 }
 
-// discard is a Deliverer that publishes nothing and commits nothing.
+// discard is a Deliverer that publishes nothing.
 type discard struct{}
 
-func (discard) Publish(context.Context, event.Batch, kafka.Offsets, kafka.Committer) (kafka.Delivery, error) {
-	return discard{}, nil
+func (discard) Publish(context.Context, event.Batch, kafka.Offsets) ([]kafka.Refusal, error) {
+	return nil, nil
 }
-func (discard) Commit(context.Context) error { return nil }
-func (discard) Abort(context.Context) error  { return nil }
-func (discard) Refused() []kafka.Refusal     { return nil }
-
-func (discard) Published() time.Time { return time.Time{} }
 
 // BenchmarkPath is the path of a record without Kafka, by the model alone and with experts of own features: a
 // regression, and a perceptron with 64 hidden units.

@@ -52,12 +52,14 @@ func New(opts Options) (*Consumer, error) {
 	keeping := c.wait.Outage(StageRows).Named("rows of arrivals to be written", "see that the Redis of redis.url runs and "+
 		"takes writes")
 	store := featuresOutage(c.wait)
+	kept := &spares{most: 2 * opts.Lanes}
 	for range opts.Lanes {
 		path, err := NewPipeline(opts.Path)
 		if err != nil {
 			return nil, err
 		}
 		path.keeping = keeping.Attempts()
+		path.spares = kept
 		c.lanes = append(c.lanes, &lane{path: path, lookup: lookup.Attempts(), store: store.Attempts()})
 	}
 	return c, nil
@@ -157,8 +159,11 @@ type Options struct {
 	// is none.
 	Registry Registry
 
-	// Fencer, where not nil, is told of each generation before anything of it is read.
-	Fencer Fencer
+	// Transactions are those that Path.Deliverer publishes into; nil: it publishes at least once.
+	Transactions Transactions
+	// CommitInterval is how long offsets wait for later ones to be committed with them; 0: they are committed at once. In
+	// transactions predictions wait as long to be seen.
+	CommitInterval time.Duration
 
 	// Path is the path of a record; its Observer and Clock are used throughout.
 	Path PipelineOptions
@@ -178,9 +183,11 @@ func (o *Options) complete() error {
 	o.Lanes = cmp.Or(o.Lanes, DefaultLanes)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
 	o.Window.Bytes = cmp.Or(o.Window.Bytes, 64<<20)
-	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 {
-		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v: want 0 or "+
-			"more", o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout)
+	if o.BatchSize < 0 || o.BatchBytes < 0 || o.Lanes < 0 || o.BatchLinger < 0 || o.DrainTimeout < 0 ||
+		o.CommitInterval < 0 {
+		return fmt.Errorf("consumer: BatchSize is %d, BatchBytes %d, Lanes %d, BatchLinger %v, DrainTimeout %v, "+
+			"CommitInterval %v: want 0 or more", o.BatchSize, o.BatchBytes, o.Lanes, o.BatchLinger, o.DrainTimeout,
+			o.CommitInterval)
 	}
 	if o.Path.Observer == nil {
 		o.Path.Observer = NopObserver{}

@@ -9,12 +9,12 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Deliverer makes a batch durable: Publish its predictions and dead letters, and the delivery's Commit the next offsets
-// to read, in the name of by. Publish may be called again with the same batch after an error. It keeps nothing of the
-// predictions and dead letters after it has returned. Refused of its delivery gives places in the batch, counting
-// predictions before dead letters; only a dead letter replaces a refused record.
+// Deliverer publishes batches. It returns the records that were refused for their content, by their places in the batch,
+// predictions before dead letters; only a dead letter replaces a refused record. In transactions next, the offsets to
+// read next, goes into the open one beside the records. Publish may be called again with the same batch after an error.
+// It keeps nothing of the predictions and dead letters after it has returned.
 type Deliverer interface {
-	Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
+	Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error)
 }
 
 // Packer is a Deliverer that encodes a batch before its turn to be published has come. Pack keeps its argument; publish
@@ -24,12 +24,18 @@ type Packer interface {
 }
 
 // Publish publishes a batch that is packed, as [Deliverer] says.
-type Publish = func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error)
+type Publish = func(ctx context.Context, next kafka.Offsets) ([]kafka.Refusal, error)
 
-// Fencer is a Deliverer that works with transactions. It is told of each generation before the offsets of its
-// partitions are read, and ends unfinished transactions of earlier owners of these partitions.
-type Fencer interface {
+// Transactions are those that a Deliverer publishes into, one at a time: the first batch that is published opens it.
+type Transactions interface {
+	// Begin is called for each generation before the offsets of its partitions are read, and ends unfinished transactions
+	// of earlier owners of these partitions.
 	Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error
+	// Commit ends the open transaction with everything in it, Abort with nothing.
+	Commit(ctx context.Context) error
+	Abort(ctx context.Context) error
+	// Paused reports whether nothing can be published for a while.
+	Paused() bool
 }
 
 // Clock tells the time, and paces the waiting in package kafka too.
@@ -55,12 +61,8 @@ type Intake struct {
 	Unmatched   [][2]string // ends of all edges without an arrival, also of those that are only counted
 	// Offsets are the next offsets to read once the batch is delivered; nil where the records come from elsewhere.
 	Offsets kafka.Offsets
-	// Generation commits the offsets.
-	Generation kafka.Committer
-	// After is the batch that must be delivered before this one; nil where there is none or it does not matter.
-	After *ticket
-	// Ticket is the batch's own, for the one behind it; nil where there is none.
-	Ticket *ticket
+	// Turn is the batch's place in the order of its generation; nil: the batch is published at once, and nobody commits.
+	Turn *turn
 }
 
 // RepresentationNone is the value of [Output.Representation] that asks for none.

@@ -32,15 +32,16 @@ func (v slowRows) Keep(ctx context.Context, arrived []growth.ArrivalRow) error {
 var nobody = named{kafka.Member{Group: "g", Generation: -1}}
 
 // exact is a pipeline that delivers in transactions, and what begins a generation.
-func (s *stack) exact(o PipelineOptions) (p *Pipeline, begin func()) {
+func (s *stack) exact(o PipelineOptions) (p *Pipeline, begin func() *order) {
 	s.t.Helper()
 	made := s.exactlyOnce(&recorder{})
 	o.Deliverer = made.Path.Deliverer
-	return pipeline(s.t, o), func() {
+	return pipeline(s.t, o), func() *order {
 		s.t.Helper()
-		if err := made.Fencer.Begin(s.t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
+		if err := made.Transactions.Begin(s.t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}); err != nil {
 			s.t.Fatal(err)
 		}
+		return ordered(s.t.Context(), nobody, made.Transactions)
 	}
 }
 
@@ -55,13 +56,14 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 	})
 	v := newGrowingVersion()
 	p, begin := s.exact(PipelineOptions{Versions: serve(v), Mode: attach.Node, Arrivals: true})
-	begin()
-	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")), Generation: nobody,
+	in := Intake{Name: "b", Records: records(t, arrival("n0", "t0"), arrival("n1")),
 		Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 2}}
 	v.full = errors.New("connection refused")
-	if err := p.Process(t.Context(), in); !errors.Is(err, v.full) {
+	g := begin()
+	if err := g.process(t.Context(), p, in); !errors.Is(err, v.full) {
 		t.Errorf("Process: %v", err)
 	}
+	expect.OK(t, g.end())
 	for _, info := range s.kafka.Cluster.PartitionInfos(predictionsTopic) {
 		if info.HighWatermark == 0 || info.LastStableOffset != info.HighWatermark {
 			t.Errorf("partition %d: %d of %d offsets are stable", info.Partition, info.LastStableOffset, info.HighWatermark)
@@ -71,8 +73,8 @@ func TestRowsThatCannotBeKeptAbortTheTransaction(t *testing.T) {
 		t.Errorf("transactions ended with commit %v, offset %d", ends, s.committed())
 	}
 	v.full = nil
-	begin()
-	if err := p.Process(t.Context(), in); err != nil || s.committed() != 2 || len(v.store) != 2 {
+	g = begin()
+	if err := errors.Join(g.process(t.Context(), p, in), g.end()); err != nil || s.committed() != 2 || len(v.store) != 2 {
 		t.Errorf("Process again: %v, offset %d, %d rows", err, s.committed(), len(v.store))
 	}
 	s.sent = 2
@@ -85,10 +87,9 @@ func TestPublishedIsBeforeRowsAtLeastOnceAndAfterThemExactlyOnce(t *testing.T) {
 	v := slowRows{newGrowingVersion(), 30 * time.Millisecond}
 	o := PipelineOptions{Versions: serve(v), Deliverer: s.producer(nil), Mode: attach.Node, Arrivals: true, Observer: seen}
 	exact, begin := s.exact(o)
-	begin()
-	in := Intake{Records: records(t, arrival("n0", "t0")), Generation: nobody,
-		Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 1}}
-	expect.OK(t, exact.Process(t.Context(), in))
+	g := begin()
+	in := Intake{Records: records(t, arrival("n0", "t0")), Offsets: kafka.Offsets{{Topic: arrivalsTopic}: 1}}
+	expect.OK(t, errors.Join(g.process(t.Context(), exact, in), g.end()))
 	in.Offsets = nil // nobody commits outside of transactions
 	expect.OK(t, pipeline(t, o).Process(t.Context(), in))
 	for k, b := range seen.batches {

@@ -3,7 +3,8 @@
 // # The path of a record
 //
 // [Pipeline.Process], one function in pipeline.go, is the whole path: decode, look up rows of M, attach to S, forward
-// and propagate; wait for the turn, publish, write and remove rows of arrivals, commit. It knows no Kafka. The command
+// and propagate; wait for the turn, publish, write and remove rows of arrivals, hand over to the committer. It knows no
+// Kafka. The command
 // that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 //	contract.go     the interfaces that others implement, and the settings of the path
@@ -26,7 +27,8 @@
 //	generation.go   one generation: readers, lanes, grace
 //	schemas         a package: the wait for the registry's schemas
 //	batcher.go      batches by size and linger
-//	lane.go         a batch at a time, delivered in order; package ticket: the places in that order
+//	lane.go         a batch at a time, published in order
+//	committer.go    the order of a generation's batches, and their commits; commit, a package, decides them
 //
 //	decoder.go      records outside of a stream, for a refresh
 //	explain.go      the path up to predictions alone: explained in full, or for a comparison
@@ -38,22 +40,22 @@
 //
 // Run, and for each generation of the group:
 //
-//	                        queue (unbuffered)      line (one ticket)
-//	reader, one a partition  ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish, Commit
-//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish behind it, Commit with it
+//	                        queue (unbuffered)      line (one turn)
+//	reader, one a partition  ──chunk──▶ batcher ──batch──▶ lane ──▶ Process ──▶ Publish ────────────┐
+//	reader  ─────────────────chunk──▶  (run by     ──batch──▶ lane ──▶ Process ──▶ Publish behind it ─▶ committer
 //	watcher: new partitions             the lane that
 //	grace: cuts the work off            is free)
 //
-// A lane that is free takes the line, forms a batch, and hands the line on with the batch's ticket; then it takes the
-// batch down the path. So batches form in order, are computed and encoded side by side, and are delivered in order: a
-// batch waits on the ticket before its own, and is published after that batch; it is given up if that batch failed.
+// A lane that is free takes the line, forms a batch, takes the next place in the order, and hands the line on; then it
+// takes the batch down the path. So batches form in order, are computed and encoded side by side, and are published in
+// order: a batch waits for its turn, and is given up if a batch before it failed. When it is published, and its rows are
+// written, the lane hands it to the committer and is free.
 //
-// Commits are shared ([ticket.pass]), as a request to commit takes a broker some 5 to 10 ms whatever it holds.
-// At least once, a batch is published while the one before it is committed, and the offsets of all batches that are
-// published meanwhile go into the next request. Exactly once, a batch that is ready when the one before it would be
-// committed is published into the same transaction, and the last one commits for all. A batch never waits for one that
-// is not ready, so a stream that is not behind has a commit for each batch. Five lanes are the default: some batches
-// are committed or published while others are computed.
+// The committer commits what has finished from the front on, with one request at a time, as a request takes a broker some
+// 5 to 10 ms whatever it holds. At least once, batches are published while a commit is under way, and the next one takes
+// all of them. Exactly once, batches that are ready go into one transaction, and its end commits all. A batch never waits
+// for one that is not ready, so a stream that is not behind has a commit for each batch; with Options.CommitInterval
+// commits wait for more. Five lanes are the default: some batches are published while others are computed.
 //
 // serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
 // outlives Run but connections of the Client, which belong to the caller.
@@ -76,7 +78,8 @@
 //   - Offsets are committed after everything of their batch, and of all batches before it in the generation, has been
 //     acknowledged. Nothing is lost; records that were published and not committed are published again.
 //   - Commits carry the generation and its member id. The broker refuses commits of an earlier generation; a refused
-//     commit ends the generation, and the records are read again.
+//     commit ends the generation, and the records are read again. A coordinator that is away for a moment is waited for
+//     within the generation.
 //   - When a rebalance begins, reading ends at once. Batches that are under way have half the rebalance timeout to be
 //     delivered and committed, while the group waits for this member; a batch that was only being formed is dropped.
 //   - The predictions of one key keep the order of its arrivals, repetitions aside.
@@ -104,7 +107,7 @@
 //	offset out of range            read on at the earliest there is, with a warning that names both: records have expired
 //	                               (they are lost), or the topic is another one (they may come again)
 //	leader moved                   fetched from the new one within the Client's MetadataTTL
-//	coordinator moved, restarted   the generation ends, this member joins again, the offsets are asked for anew
+//	coordinator moved, restarted   heartbeats and commits are tried again within the generation, for a session at most
 //	broker restarted               all of the above
 //	new partitions                 found by looking (WatchInterval), a rebalance; read from their beginning
 //	topic deleted                  waited for within the generation; when it is there again a rebalance begins, and the

@@ -34,7 +34,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	if version.Explainer() == nil {
 		return nil, nil, errNotExplaining
 	}
-	b := &p.batch
+	b := p.batch
 	if err := p.answer(ctx, version, in); err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +48,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 // answer takes a batch through the stages of [Pipeline.Process] up to its predictions, and notes nothing. It looks up
 // the rows of M of all neighbours, where Process would need only their numbers.
 func (p *Pipeline) answer(ctx context.Context, version Version, in Intake) error {
-	b := &p.batch
+	b := p.batch
 	if err := p.decode(ctx, &b.decoded, in, p.model(version.Info())); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -126,18 +125,16 @@ func (s *served) swap(v Version) {
 	s.v = v
 }
 
-// kept is a Deliverer that keeps copies of what it is given, and counts how the deliveries end.
+// kept is a Deliverer that keeps copies of what it is given, and the Transactions that it publishes into.
 type kept struct {
 	mu                 sync.Mutex
 	batches            []event.Batch
 	offsets            []kafka.Offsets // of each
-	committed, aborted int
-	err, refused       error // of Publish and Commit, while not nil
-	at                 time.Time
+	committed, aborted int             // transactions
+	err, refused       error           // of Publish and Commit, while not nil
 }
 
-func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ kafka.Committer) (kafka.Delivery,
-	error) {
+func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.err != nil {
@@ -150,8 +147,10 @@ func (k *kept) Publish(_ context.Context, b event.Batch, next kafka.Offsets, _ k
 		}
 	}
 	k.batches, k.offsets = append(k.batches, b), append(k.offsets, maps.Clone(next))
-	return k, nil
+	return nil, nil
 }
+
+func (k *kept) Begin(context.Context, kafka.Committer, []kafka.TopicPartition) error { return nil }
 
 func (k *kept) Commit(context.Context) error {
 	k.mu.Lock()
@@ -169,9 +168,51 @@ func (k *kept) Abort(context.Context) error {
 	return nil
 }
 
-func (k *kept) Published() time.Time { return k.at }
+func (k *kept) Paused() bool { return false }
 
-func (k *kept) Refused() []kafka.Refusal { return nil }
+// order is a committer at work.
+type order struct {
+	*committer
+	ended chan struct{}
+	mu    sync.Mutex
+	errs  []error
+}
+
+// ordered has a committer work until end.
+func ordered(ctx context.Context, by kafka.Committer, transactions Transactions) *order {
+	o := &order{committer: newCommitter(by, transactions, 0, SystemClock{}), ended: make(chan struct{})}
+	go func() {
+		defer close(o.ended)
+		o.run(ctx, func(err error) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.errs = append(o.errs, err)
+		})
+	}()
+	return o
+}
+
+// process takes a batch down a path, as a lane does.
+func (o *order) process(ctx context.Context, p *Pipeline, in Intake) error {
+	return o.finishing(ctx, p, in, o.take(in.Offsets))
+}
+
+// finishing is process for a batch that has its turn.
+func (o *order) finishing(ctx context.Context, p *Pipeline, in Intake, at *turn) error {
+	in.Turn = at
+	err := p.Process(ctx, in)
+	if err != nil {
+		in.Turn.fail()
+	}
+	return err
+}
+
+// end waits until everything is committed or handed back, and returns the committer's failures.
+func (o *order) end() error {
+	o.finish()
+	<-o.ended
+	return errors.Join(o.errs...)
+}
 
 func (k *kept) predictions() []event.Prediction {
 	var all []event.Prediction

@@ -117,10 +117,9 @@ func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 // delayed publishes a little later, so that rebalances meet batches in hand.
 type delayed struct{ next Deliverer }
 
-func (d delayed) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
-	error) {
+func (d delayed) Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	time.Sleep(3 * time.Millisecond)
-	return d.next.Publish(ctx, b, next, by)
+	return d.next.Publish(ctx, b, next)
 }
 
 func TestACommitIsRefusedUnderANewerGeneration(t *testing.T) {
@@ -150,8 +149,7 @@ type holding struct {
 	curt          bool // says only that it was cancelled, and not why
 }
 
-func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
-	error) {
+func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	h.once.Do(func() { close(h.held) })
 	select {
 	case <-h.release:
@@ -161,7 +159,7 @@ func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets
 		}
 		return nil, context.Cause(ctx)
 	}
-	return h.next.Publish(ctx, b, next, by)
+	return h.next.Publish(ctx, b, next)
 }
 
 func TestDrainTimesOut(t *testing.T) {
@@ -289,8 +287,7 @@ type refusing struct {
 	err   error
 }
 
-func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
-	error) {
+func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	r.mu.Lock()
 	r.times--
 	refused := r.times >= 0
@@ -298,7 +295,7 @@ func (r *refusing) Publish(ctx context.Context, b event.Batch, next kafka.Offset
 	if refused {
 		return nil, r.err
 	}
-	return r.next.Publish(ctx, b, next, by)
+	return r.next.Publish(ctx, b, next)
 }
 
 func TestAPermanentErrorEndsRun(t *testing.T) {

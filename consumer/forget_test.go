@@ -165,16 +165,17 @@ func TestForgettingInAnyStream(t *testing.T) {
 			if lives > 0 { // nothing is committed, and all is read again
 				out.refused = errors.New("killed")
 			}
-			var before *ticket
+			g := ordered(t.Context(), nil, out)
 			var wait sync.WaitGroup
 			for rest := all; len(rest) > 0; {
 				n := rapid.IntRange(1, len(rest)).Draw(rt, "records of a batch")
 				p, _ := forgetting(t, v, out, attach.Node)
-				in := Intake{Name: "b", Records: rest[:n], After: before, Ticket: newTicket()}
-				before, rest = in.Ticket, rest[n:]
-				wait.Go(func() { in.Ticket.settle(p.Process(t.Context(), in)) })
+				in, turn := Intake{Name: "b", Records: rest[:n]}, g.take(nil)
+				rest = rest[n:]
+				wait.Go(func() { _ = g.finishing(t.Context(), p, in, turn) })
 			}
 			wait.Wait()
+			_ = g.end() // killed, or nil
 		}
 		if diff := cmp.Diff(want, v.store); diff != "" {
 			rt.Fatalf("%q: rows (-want +got):\n%s", texts, diff)
@@ -203,16 +204,17 @@ func TestNeighboursWhileAnIDIsForgotten(t *testing.T) {
 func TestForgettingIsDoneBeforeTheCommit(t *testing.T) {
 	v, out := newGrowingVersion(), &kept{}
 	p, f := forgetting(t, v, out, attach.Node)
-	in := Intake{Name: "b", Records: events(t, "-x", "y t0"), Ticket: newTicket()}
+	in := Intake{Name: "b", Records: events(t, "-x", "y t0")}
 	f.fails = errors.New("connection refused")
-	err := p.Process(t.Context(), in)
+	g := ordered(t.Context(), nil, out)
+	err := g.process(t.Context(), p, in)
+	next := Intake{Name: "c", Records: events(t, "x t0")}
+	if err := g.process(t.Context(), p, next); !errors.Is(err, errBefore) || len(out.batches) != 1 {
+		t.Errorf("%d batches are published: %v", len(out.batches), err)
+	}
+	expect.OK(t, g.end())
 	if !errors.Is(err, f.fails) || out.committed > 0 || out.aborted != 1 || len(v.store) > 0 {
 		t.Errorf("%d batches are committed, rows %v: %v", out.committed, v.store, err)
-	}
-	in.Ticket.settle(err)
-	next := Intake{Name: "c", Records: events(t, "x t0"), After: in.Ticket}
-	if err := p.Process(t.Context(), next); !errors.Is(err, errBefore) || len(out.batches) != 1 {
-		t.Errorf("%d batches are published: %v", len(out.batches), err)
 	}
 }
 

@@ -42,8 +42,8 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 	})
 
 	// Earlier owners are kept out before the offsets are read: until then these may change.
-	if c.opts.Fencer != nil {
-		if err := c.opts.Fencer.Begin(reading, g, g.Assigned()); err != nil {
+	if c.opts.Transactions != nil {
+		if err := c.opts.Transactions.Begin(reading, g, g.Assigned()); err != nil {
 			return notBegun(reading, err)
 		}
 	}
@@ -62,23 +62,34 @@ func (c *Consumer) serve(ctx context.Context, g *kafka.Generation) error {
 			}
 		})
 	}
-	line, failures := c.newLine(g.Member(), queue), make(chan error, len(c.lanes))
+	commit := newCommitter(g, c.opts.Transactions, c.opts.CommitInterval, c.opts.Path.Clock)
+	line, failures := c.newLine(g.Member(), queue, commit), make(chan error, len(c.lanes)+2) // two of the committer
 	line.throttle = c.opts.Kafka.PublishThrottle
 	for _, l := range c.lanes {
 		lanes.Go(func() {
-			if err := l.run(reading, work, line, g); err != nil {
+			if err := l.run(reading, work, line); err != nil {
 				failures <- err
 				stop(err)
 			}
 		})
 	}
-	finished := make(chan struct{})
+	committed, finished := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(committed)
+		commit.run(work, func(err error) {
+			failures <- err
+			stop(err)
+		})
+	}()
+	defer context.AfterFunc(reading, commit.close)()
 	readers.Go(func() {
 		if err := c.grace(ctx, reading, finished); err != nil {
 			cut(err)
 		}
 	})
 	lanes.Wait()
+	commit.finish()
+	<-committed
 	close(finished)
 	stop(nil) // lanes without a failure end when reading has
 	readers.Wait()

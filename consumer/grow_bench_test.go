@@ -159,8 +159,7 @@ func BenchmarkGrowth(b *testing.B) {
 				records := g.arrivals(b, benchBatch, share)
 				for k := range path {
 					k = (k + n) % 2
-					in := Intake{Name: "b", Records: records, Generation: nobody,
-						Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
+					in := Intake{Name: "b", Records: records, Offsets: kafka.Offsets{{Topic: arrivalsTopic}: benchBatch}}
 					begin, before := time.Now(), cpuTime(b)
 					expect.OK(b, path[k].Process(b.Context(), in))
 					took[k] += time.Since(begin)

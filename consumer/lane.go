@@ -9,17 +9,18 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// line orders the lanes of a generation: the lane that holds the turn forms a batch, and hands the turn on with the
-// batch's ticket.
+// line orders the lanes of a generation: the lane that holds the turn forms a batch, takes its place in the order, and
+// hands the turn on.
 type line struct {
 	batcher
-	turn chan *ticket // ticket of the batch before; nil for the first
+	turn   chan struct{}
+	commit *committer
 }
 
-func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk) *line {
-	l := &line{turn: make(chan *ticket, 1), batcher: batcher{queue: queue, size: c.opts.BatchSize,
+func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk, commit *committer) *line {
+	l := &line{turn: make(chan struct{}, 1), commit: commit, batcher: batcher{queue: queue, size: c.opts.BatchSize,
 		bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger, clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
-	l.turn <- nil
+	l.turn <- struct{}{}
 	return l
 }
 
@@ -31,26 +32,25 @@ type lane struct {
 	store   *retry.Attempts // waits for the store of features
 }
 
-// run forms a batch when the lane is free and takes it down the path, while the batch before it may still be on its
-// way. It ends when reading has ended and there is nothing more to form, or with the first failure.
-func (l *lane) run(reading, work context.Context, in *line, g *kafka.Generation) error {
+// run forms a batch when the lane is free and takes it down the path, while batches before it may still be on their way.
+// It ends when reading has ended and there is nothing more to form, or with the first failure.
+func (l *lane) run(reading, work context.Context, in *line) error {
 	for {
-		before := <-in.turn
+		<-in.turn
 		batch := in.next(reading, l.records)
 		l.records = batch.Records
 		if batch.Name == "" || errors.Is(context.Cause(reading), errEnded) {
 			// Nothing more to read, or the partitions are about to be taken away: the next owner reads these records.
-			in.turn <- before
+			in.turn <- struct{}{}
 			return nil
 		}
-		own := newTicket()
-		in.turn <- own
-		batch.After, batch.Ticket, batch.Generation = before, own, g
+		batch.Turn = in.commit.take(batch.Offsets)
+		in.turn <- struct{}{}
 		err := l.process(work, batch)
-		own.settle(err)
 		read.Release(batch.Messages)
 		clear(l.records[:cap(l.records)]) // each record keeps alive all bytes that were fetched with it
 		if err != nil {
+			batch.Turn.fail()
 			return err
 		}
 	}

@@ -40,14 +40,14 @@ type Observer interface {
 const (
 	StageVersion = "version"          // a first artifact to serve
 	StageTopics  = retry.StageTopics  // the topics' coming into being
-	StageGroup   = retry.StageGroup   // joining the consumer group, committing to it
+	StageGroup   = retry.StageGroup   // joining the consumer group
 	StageOffsets = retry.StageOffsets // reading the group's offsets
 	StageFetch   = retry.StageFetch   // reading a partition
 	StageLookup  = "lookup"           // reading rows of M
 	StageRows    = "rows"             // writing rows of arrivals
 	StageSchemas = "schemas"          // asking the registry for schemas
 	StageStore   = "features"         // reading features by id
-	StagePublish = retry.StagePublish // writing predictions and dead letters; reported by the wiring, from the producer
+	StagePublish = retry.StagePublish // writing predictions and dead letters, committing offsets
 )
 
 // BatchStats describes one delivered batch.
@@ -87,9 +87,9 @@ type BatchStats struct {
 	Residual float64
 	Solve    time.Duration
 	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is the
-	// time from the batch's encoding until the batch before it was published. Keep is the time from publication until the
-	// arrivals' rows were written, including the rest of the solve. Commit is the time until the offsets were committed,
-	// which waits for the batch before.
+	// time from the batch's encoding until the batch before it was published, or a transaction took it. Keep is the time
+	// from publication until the arrivals' rows were written, including the rest of the solve. Commit is the time until the
+	// offsets were committed, which waits for the commit before.
 	Decode, Features, Lookup, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when its predictions became visible: at least once when the brokers
 	// acknowledged them, exactly once when they acknowledged the transaction's end.

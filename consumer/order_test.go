@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,11 +13,13 @@ import (
 	"rivulet/kafka"
 )
 
-// steps is a Deliverer that notes what happens to its batches, and holds commits until they may be.
+// steps is a Deliverer, the Transactions that it publishes into, and what commits without them. It notes what happens to
+// its batches, and holds commits until they may be.
 type steps struct {
-	transactions bool   // predictions are visible from the commit on
-	shares       bool   // deliveries can be committed together
+	NopObserver
+	transactions bool
 	refused      string // the id of a batch that is not published
+	takes        time.Duration
 	mayCommit    chan error
 
 	mu   sync.Mutex
@@ -39,169 +40,186 @@ func (s *steps) all() string {
 
 func (s *steps) Pack(ctx context.Context, b event.Batch) (Publish, error) {
 	s.note("pack " + b.Predictions[0].ID)
-	return func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
-		return s.Publish(ctx, b, next, by)
-	}, nil
+	return func(ctx context.Context, next kafka.Offsets) ([]kafka.Refusal, error) { return s.Publish(ctx, b, next) }, nil
 }
 
 var errNotPublished = errors.New("not published")
 
-func (s *steps) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+func (s *steps) Publish(_ context.Context, b event.Batch, _ kafka.Offsets) ([]kafka.Refusal, error) {
 	id := b.Predictions[0].ID
 	if id == s.refused {
 		return nil, errNotPublished
 	}
+	time.Sleep(s.takes)
 	s.note("publish " + id)
-	return &step{steps: s, of: id}, nil
+	return nil, nil
 }
 
-type step struct {
-	*steps
-	of string
+func (s *steps) Batch(b BatchStats) { s.note("done " + b.Name) }
+
+// inTransactions are the ends of transactions.
+type inTransactions struct{ *steps }
+
+func (s inTransactions) Begin(context.Context, kafka.Committer, []kafka.TopicPartition) error {
+	return nil
 }
 
-func (s *step) Share() bool {
-	if s.shares {
-		s.note("share " + s.of)
-	}
-	return s.shares
-}
-
-func (s *step) Commit(context.Context) error {
+func (s inTransactions) Commit(context.Context) error {
 	err := <-s.mayCommit
 	if err == nil {
-		s.note("commit " + s.of)
+		s.note("end")
 	}
 	return err
 }
 
-func (s *step) Abort(context.Context) error {
-	s.note("abort " + s.of)
+func (s inTransactions) Abort(context.Context) error {
+	s.note("abort")
 	return nil
 }
 
-func (s *step) Published() time.Time {
-	if s.transactions {
-		return time.Time{}
+func (inTransactions) Paused() bool { return false }
+
+// committing commits without transactions.
+type committing struct{ *steps }
+
+func (s committing) Commit(_ context.Context, next kafka.Offsets) error {
+	err := <-s.mayCommit
+	if err == nil {
+		s.note("commit " + string(rune('a'-1+next[kafka.TopicPartition{}])))
 	}
-	return time.Unix(1, 0)
+	return err
 }
 
-func (*step) Refused() []kafka.Refusal { return nil }
+func (committing) Member() kafka.Member { return kafka.Member{} }
 
-// side takes batches of one arrival each down paths of their own at once, the first of them last. It returns their
-// ends.
-func (s *steps) side(t *testing.T, ids ...string) []error {
-	var before *ticket
+// side takes batches of one arrival each, named from a on, down paths of their own at once, each packed at its time. It
+// returns their ends, and the committer's.
+func (s *steps) side(t *testing.T, packed ...time.Duration) (errs []error, end error) {
+	var g *order
+	if s.transactions {
+		g = ordered(t.Context(), nil, inTransactions{s})
+	} else {
+		g = ordered(t.Context(), committing{s}, nil)
+	}
 	var lanes sync.WaitGroup
-	errs := make([]error, len(ids))
-	for k, id := range ids {
-		in := Intake{Name: id, Records: records(t, arrival(id)), After: before, Ticket: newTicket()}
-		before = in.Ticket
-		p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: s})
+	errs = make([]error, len(packed))
+	for k, at := range packed {
+		id := string(rune('a' + k))
+		in := Intake{Name: id, Records: records(t, arrival(id)), Offsets: kafka.Offsets{{}: int64(k + 1)}}
+		turn := g.take(in.Offsets)
+		p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: s, Observer: s})
 		lanes.Go(func() {
-			time.Sleep(time.Duration(len(ids)-k) * time.Second)
-			errs[k] = p.Process(t.Context(), in)
-			in.Ticket.settle(errs[k])
+			time.Sleep(at)
+			errs[k] = g.finishing(t.Context(), p, in, turn)
 		})
 	}
 	lanes.Wait()
-	return errs
+	return errs, g.end()
 }
 
-// Batches are packed as soon as they are computed, published in their order, each while the one before it is being
-// committed, and committed in that order; in transactions each is published when the one before it is committed. Where
-// deliveries are shared, a batch that is ready is published at once, and all are committed together.
+// commits lets so many commits be, each after a minute.
+func (s *steps) commits(n int) {
+	s.mayCommit = make(chan error)
+	go func() {
+		for range n {
+			time.Sleep(time.Minute)
+			s.mayCommit <- nil
+		}
+	}()
+}
+
+// Batches are packed as soon as they are computed, and published in their order. At least once they are published while
+// a commit is under way, and the next commit takes all of them. In transactions those that are ready go into one; a
+// batch that comes while the transaction ends goes into the next.
 func TestOrderOfDeliveries(t *testing.T) {
-	packed := "pack c, pack b, pack a, "
-	for _, test := range []struct {
-		transactions, shares bool
-		want                 string
+	const second = time.Second
+	for name, test := range map[string]struct {
+		transactions bool
+		packed       []time.Duration
+		commits      int
+		want         string
 	}{
-		{false, false, packed + "publish a, publish b, publish c, commit a, commit b, commit c"},
-		{true, false, packed + "publish a, commit a, publish b, commit b, publish c, commit c"},
-		{true, true, packed + "publish a, share a, publish b, share b, publish c, commit a, commit b, commit c"},
+		"at least once": {false, []time.Duration{3 * second, 2 * second, second}, 2,
+			"pack c, pack b, pack a, publish a, publish b, publish c, commit a, done a, commit c, done b, done c"},
+		"a transaction of those that are ready": {true, []time.Duration{3 * second, 2 * second, second}, 1,
+			"pack c, pack b, pack a, publish a, publish b, publish c, end, done a, done b, done c"},
+		"a batch that is not ready": {true, []time.Duration{second, second, 2 * second}, 2,
+			"publish a, publish b, pack c, end, done a, done b, publish c, end, done c"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &steps{transactions: test.transactions, shares: test.shares, mayCommit: make(chan error)}
-			go func() {
-				for range 3 {
-					time.Sleep(time.Minute)
-					s.mayCommit <- nil
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &steps{transactions: test.transactions, takes: time.Millisecond}
+				s.commits(test.commits)
+				errs, end := s.side(t, test.packed...)
+				got := s.all()
+				if test.packed[0] == test.packed[1] { // packed in any order
+					got = strings.NewReplacer("pack a, ", "", "pack b, ", "").Replace(got)
 				}
-			}()
-			errs := s.side(t, "a", "b", "c")
-			if test.shares { // one request commits all: none of the three is told before the others
-				slices.Sort(s.done[max(0, len(s.done)-3):])
-			}
-			if got := s.all(); got != test.want || errors.Join(errs...) != nil {
-				t.Errorf("%s, %v; want %s", got, errs, test.want)
-			}
+				if got != test.want || errors.Join(append(errs, end)...) != nil {
+					t.Errorf("%s, %v, %v; want %s", got, errs, end, test.want)
+				}
+			})
 		})
 	}
 }
 
-// Published batches that share their commits are queued in their order, and none waits for another one's commit.
-func TestSharedCommitsKeepTheirOrder(t *testing.T) {
+// A transaction does not take ready batches for ever.
+func TestATransactionEndsWhileBatchesAreReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{shares: true, mayCommit: make(chan error)}
-		ended := make(chan []error)
-		go func() { ended <- s.side(t, "a", "b", "c") }()
-		time.Sleep(time.Minute)
-		shared := slices.DeleteFunc(strings.Split(s.all(), ", "), func(s string) bool {
-			return !strings.HasPrefix(s, "share")
-		})
-		if !slices.Equal(shared, []string{"share a", "share b", "share c"}) {
-			t.Errorf("before any commit: %q", s.all())
-		}
-		for range 3 {
-			s.mayCommit <- nil
-		}
-		if errs := <-ended; errors.Join(errs...) != nil {
-			t.Error(errs)
+		s := &steps{transactions: true, takes: 20 * time.Millisecond}
+		s.commits(2)
+		errs, end := s.side(t, 5, 4, 3, 2, 1)
+		got := strings.Join(s.done[5:], ", ") // packed in any order
+		want := "publish a, publish b, publish c, end, done a, done b, done c, publish d, publish e, end, done d, done e"
+		if got != want || errors.Join(append(errs, end)...) != nil {
+			t.Errorf("%s, %v, %v; want %s", got, errs, end, want)
 		}
 	})
 }
 
-// A batch that is alone does not share its transaction: nobody would end it.
-func TestABatchWithNoneBehindIsNotShared(t *testing.T) {
-	s := &steps{transactions: true, shares: true, mayCommit: make(chan error, 1)}
-	s.mayCommit <- nil
-	if errs := s.side(t, "a"); errs[0] != nil || strings.Contains(s.all(), "share") {
-		t.Errorf("%s, %v", s.all(), errs)
+// Offsets beyond a batch that is not published are not committed; those before it are, unless they are in a transaction
+// with it.
+func TestNothingIsCommittedBehindAnUnpublishedBatch(t *testing.T) {
+	for name, test := range map[string]struct {
+		transactions bool
+		want         string
+	}{
+		"at least once":   {false, "publish a, commit a, done a"},
+		"in transactions": {true, "publish a, abort"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &steps{transactions: test.transactions, refused: "b", takes: time.Millisecond, mayCommit: make(chan error, 1)}
+				s.mayCommit <- nil
+				errs, end := s.side(t, 3, 2, 1)
+				if got := strings.Join(s.done[3:], ", "); got != test.want {
+					t.Errorf("%s, want %s", got, test.want)
+				}
+				if errs[0] != nil || !errors.Is(errs[1], errNotPublished) || !errors.Is(errs[2], errBefore) || end != nil {
+					t.Errorf("the batches end with %v and %v", errs, end)
+				}
+			})
+		})
 	}
 }
 
-// Offsets beyond a batch that is not published are not committed, whether deliveries are shared or not.
-func TestNothingIsCommittedBehindAnUnpublishedBatch(t *testing.T) {
+// After a commit that failed nothing is committed, and the observer hears of no batch: what was published meanwhile is
+// handed back.
+func TestNothingIsCommittedBehindAFailure(t *testing.T) {
 	for _, transactions := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &steps{transactions: transactions, shares: true, refused: "b", mayCommit: make(chan error, 3)}
-			s.mayCommit <- nil
-			errs := s.side(t, "a", "b", "c")
-			if got := s.all(); strings.Contains(got, "publish c") || strings.Contains(got, "commit c") {
-				t.Errorf("%s", got)
+			s, failure := &steps{transactions: transactions, mayCommit: make(chan error)}, errors.New("no longer a member")
+			go func() {
+				time.Sleep(time.Minute)
+				s.mayCommit <- failure
+			}()
+			errs, end := s.side(t, 1, time.Second, time.Hour)
+			if got := s.all(); strings.Contains(got, "commit") || strings.Contains(got, "done") || strings.Contains(got, "end") {
+				t.Errorf("%q: something was committed", got)
 			}
-			if errs[0] != nil || !errors.Is(errs[1], errNotPublished) || !errors.Is(errs[2], errBefore) {
-				t.Errorf("the batches end with %v", errs)
+			if !errors.Is(end, failure) || errs[0] != nil || !errors.Is(errs[2], errBefore) {
+				t.Errorf("the batches end with %v, the committer with %v", errs, end)
 			}
 		})
 	}
-}
-
-// Where deliveries are not shared, a batch behind one that is not committed is not committed either, though it has been
-// published.
-func TestNothingIsCommittedBehindAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, failure := &steps{mayCommit: make(chan error, 1)}, errors.New("no longer a member")
-		s.mayCommit <- failure
-		errs := s.side(t, "a", "b", "c")
-		got := strings.Split(s.all(), ", ")
-		if slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "commit") }) {
-			t.Errorf("%q: something was committed", got)
-		}
-		if !errors.Is(errs[0], failure) || !errors.Is(errs[1], errBefore) || !errors.Is(errs[2], errBefore) {
-			t.Errorf("the batches end with %v, want the failure and twice %v", errs, errBefore)
-		}
-	})
 }

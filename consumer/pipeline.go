@@ -51,7 +51,8 @@ type PipelineOptions struct {
 // time; several pipelines may share everything in their options.
 type Pipeline struct {
 	PipelineOptions
-	batch   batch
+	batch   *batch
+	spares  *spares         // memory of other batches
 	keeping *retry.Attempts // waits for rows of arrivals to be written; nil: one attempt
 }
 
@@ -77,21 +78,20 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 		opts.Clock = SystemClock{}
 	}
 	opts.Forms.LookUp = opts.Features != nil
-	return &Pipeline{PipelineOptions: opts}, nil
+	return &Pipeline{PipelineOptions: opts, batch: new(batch), spares: &spares{most: 1}}, nil
 }
 
-// Process takes one batch from its records to the end of its delivery. This is the whole path of a record; its callers
-// do retries, the order of batches, and drains.
+// Process takes one batch from its records to its publication, and hands it to the committer of its generation, if it has
+// one. This is the whole path of a record; its callers do retries, the order of batches, and drains.
 //
-// After an error nothing or all of the batch may have been published. Its offsets are not committed, unless it is the
-// commit that failed: then they may be.
+// After an error nothing or all of the batch may have been published. Its offsets are not committed.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	version, err := p.current() // one version serves the whole batch
 	if err != nil {
 		return err
 	}
-	b, watch := &p.batch, p.stopwatch()
-	defer b.shed()
+	b, watch := p.batch, p.stopwatch()
+	defer func() { p.batch.shed() }() // another one's, if this one was handed over
 	stats := BatchStats{Name: in.Name, Version: version.Info().ID, Records: len(in.Records), Started: watch.last}
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
 	model := p.model(version.Info())
@@ -116,30 +116,22 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 		return err
 	}
 	watch.lap(&stats.Infer)
+	p.describe(&stats, b)
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
-	// Published and, below, committed after the batches that were read before this one. In between rows are written and
-	// removed: the batch behind is not published before that.
-	delivery, err := p.publish(ctx, in, b, watch, &stats)
+	// Published after the batches that were read before this one. Its rows are written and removed before the batch behind
+	// it is published, and before its offsets are committed.
+	refused, err := p.publish(ctx, in, b, watch, &stats)
 	if err != nil {
 		return err
 	}
-	out := b.amend(delivery.Refused())
-	if err := p.store(ctx, version, b, &stats); err != nil { // no arrival is committed without its row
-		return fmt.Errorf("aborting batch %s: %w", in.Name, errors.Join(err, delivery.Abort(ctx)))
+	out := b.amend(refused)
+	if err := p.store(ctx, version, b, &stats); err != nil {
+		return fmt.Errorf("giving up batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Keep)
-	if !delivery.Published().IsZero() {
-		in.Ticket.publish()
-	}
-	if err := in.After.passed(ctx); err != nil {
-		return errors.Join(err, delivery.Abort(ctx))
-	}
-	in.Ticket.pass(delivery)
-	if err := delivery.Commit(ctx); err != nil {
-		return fmt.Errorf("committing batch %s: %w", in.Name, err)
-	}
-	watch.lap(&stats.Commit)
-	p.report(stats, delivery, b, &out)
+	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
+	stats.Delivered = &out
+	p.hand(in.Turn, b, stats, watch)
 	return nil
 }
 
@@ -157,27 +149,27 @@ func (w *stopwatch) lap(d *time.Duration) {
 	*d, w.last = now.Sub(w.last), now
 }
 
-// publish encodes the batch, waits for its turn to be published, and publishes it. The batch behind may be published
-// while this one is committed; in a transaction, whose records nobody sees before its commit, only if the two share it.
+// publish encodes the batch, waits for its turn to be published, and publishes it.
 func (p *Pipeline) publish(ctx context.Context, in Intake, b *batch, watch *stopwatch,
-	stats *BatchStats) (kafka.Delivery, error) {
+	stats *BatchStats) ([]kafka.Refusal, error) {
 	publish, err := p.pack(ctx, b.output())
 	if err != nil {
 		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Encode)
 
-	if err := in.After.published(ctx); err != nil {
+	if err := in.Turn.await(ctx); err != nil {
 		return nil, err
 	}
 	watch.lap(&stats.Wait)
 
-	delivery, err := publish(ctx, in.Offsets, in.Generation)
+	refused, err := publish(ctx, in.Offsets)
 	if err != nil {
 		return nil, fmt.Errorf("publishing batch %s: %w", in.Name, err)
 	}
 	watch.lap(&stats.Publish)
-	return delivery, nil
+	stats.Published = watch.last
+	return refused, nil
 }
 
 // pack returns a function that publishes a batch. The batch is encoded by then if the Deliverer is a Packer.
@@ -185,28 +177,47 @@ func (p *Pipeline) pack(ctx context.Context, b event.Batch) (Publish, error) {
 	if packer, ok := p.Deliverer.(Packer); ok {
 		return packer.Pack(ctx, b)
 	}
-	return func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
-		return p.Deliverer.Publish(ctx, b, next, by)
+	return func(ctx context.Context, next kafka.Offsets) ([]kafka.Refusal, error) {
+		return p.Deliverer.Publish(ctx, b, next)
 	}, nil
 }
 
-// report tells the observer of a delivered batch.
-func (p *Pipeline) report(stats BatchStats, delivery kafka.Delivery, b *batch, out *event.Batch) {
-	stats.Published = delivery.Published()
+// hand gives a batch that is published to its committer, and its memory with it. When the batch is committed, or at once
+// where nobody commits, the observer hears of it.
+func (p *Pipeline) hand(to *turn, b *batch, stats BatchStats, watch *stopwatch) {
+	report := func() {
+		watch.lap(&stats.Commit)
+		p.Observer.Batch(stats)
+		for _, reason := range b.refused.dropped {
+			p.Observer.Dropped(reason)
+		}
+	}
+	if to == nil {
+		report()
+		return
+	}
+	p.batch = p.spares.take()
+	to.deliver(delivery{bytes: stats.Bytes, committed: func(visible time.Time) {
+		if !visible.IsZero() {
+			stats.Published = visible
+		}
+		report()
+	}, over: func() {
+		b.shed()
+		p.spares.give(b)
+	}})
+}
+
+// describe sets the figures of a batch's records.
+func (p *Pipeline) describe(stats *BatchStats, b *batch) {
 	stats.Features, stats.Fetched = b.decoded.fetched.took, len(b.decoded.fetched.ids)
 	stats.Decode -= stats.Features
-	b.count(&stats)
-	stats.Solve, stats.Solved, stats.Residual = b.growth.took, len(b.growth.arrived), b.growth.residual
+	b.count(stats)
 	features := make([]*event.Features, len(b.decoded.arrivals))
 	for i, s := range b.decoded.arrivals {
 		features[i] = &s.arrival.Features
 	}
 	stats.Measures, stats.Named = measureAll(features, b.decoded.by.schema)
-	stats.Delivered = out
-	p.Observer.Batch(stats)
-	for _, reason := range b.refused.dropped {
-		p.Observer.Dropped(reason)
-	}
 }
 
 // count sets the figures of the batch's arrivals.

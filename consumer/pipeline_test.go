@@ -381,8 +381,9 @@ func TestErrorsOfThePath(t *testing.T) {
 	}
 	seen := &recorder{}
 	out.err, out.refused, p.Observer = nil, errors.New("another generation"), seen
-	if err := p.Process(t.Context(), in); !errors.Is(err, out.refused) || len(out.batches) != 1 || out.aborted != 0 ||
-		len(seen.batches) != 0 {
+	g := ordered(t.Context(), nil, out)
+	expect.OK(t, g.process(t.Context(), p, in))
+	if err := g.end(); !errors.Is(err, out.refused) || len(out.batches) != 1 || out.aborted != 0 || len(seen.batches) != 0 {
 		t.Errorf("commit failed: %v, %d batches published, %d aborts, %d observed", err, len(out.batches), out.aborted,
 			len(seen.batches))
 	}
@@ -391,24 +392,28 @@ func TestErrorsOfThePath(t *testing.T) {
 func TestABatchWaitsForTheOneBeforeIt(t *testing.T) {
 	out := &kept{}
 	p := pipeline(t, PipelineOptions{Versions: serve(newTestVersion("v1")), Deliverer: out})
-	failed, hanging := newTicket(), newTicket()
-	failed.settle(errors.New("not delivered"))
-	in := Intake{Records: records(t, arrival("a")), After: failed}
-	if err := p.Process(t.Context(), in); !errors.Is(err, errBefore) {
-		t.Errorf("behind a failed batch: %v", err)
+	in := Intake{Records: records(t, arrival("a"))}
+	for range 2 {
+		behind := ordered(t.Context(), nil, out)
+		behind.take(nil).fail()
+		if err := behind.process(t.Context(), p, in); !errors.Is(err, errBefore) {
+			t.Errorf("behind a failed batch: %v", err)
+		}
+		expect.OK(t, behind.end())
 	}
+	g := ordered(t.Context(), nil, out)
+	hanging := g.take(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	in.After = hanging
-	if err := p.Process(ctx, in); !errors.Is(err, context.Canceled) {
+	if err := g.process(ctx, p, in); !errors.Is(err, context.Canceled) {
 		t.Errorf("behind a batch that hangs: %v", err)
 	}
 	if len(out.batches) != 0 {
 		t.Fatalf("delivered %d batches", len(out.batches))
 	}
-	hanging.settle(nil)
-	if err := p.Process(t.Context(), in); err != nil || len(out.batches) != 1 {
-		t.Errorf("behind a delivered batch: %v, %d delivered", err, len(out.batches))
+	expect.OK(t, g.finishing(t.Context(), p, in, hanging))
+	if err := g.end(); err != nil || len(out.batches) != 1 || out.committed != 1 {
+		t.Errorf("the batch that hung: %v, %d delivered, %d committed", err, len(out.batches), out.committed)
 	}
 }
 

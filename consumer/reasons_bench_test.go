@@ -24,8 +24,7 @@ type encoding struct {
 	buf []byte
 }
 
-func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
-	error) {
+func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	e.buf = e.buf[:0]
 	for i := range b.Predictions {
 		var err error
@@ -33,7 +32,7 @@ func (e *encoding) Publish(ctx context.Context, b event.Batch, next kafka.Offset
 			return nil, err
 		}
 	}
-	return e.discard.Publish(ctx, b, next, by)
+	return e.discard.Publish(ctx, b, next)
 }
 
 // The path without Kafka, its predictions without reasons and with three: alternating batches, as a ratio.

@@ -181,7 +181,7 @@ func (w *world) serve(path PipelineOptions, batch int) {
 		w.t.Fatal(err)
 	}
 	if o.Path.Deliverer = p; w.exact {
-		o.Fencer = p
+		o.Transactions = to.Transactions
 	}
 	o.Path.Mode, o.Path.Observer = attach.Node, w.seen
 	if o.Path.Versions == nil {

@@ -33,7 +33,7 @@ func (s *stack) exactlyOnce(seen *recorder) Options {
 		s.t.Fatal(err)
 	}
 	o := s.options(seen)
-	o.Path.Deliverer, o.Fencer = p, p
+	o.Path.Deliverer, o.Transactions = p, tx
 	return o
 }
 
@@ -145,19 +145,19 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 		return nil, errors.New("the process is gone"), true
 	})
 	o := s.exactlyOnce(&recorder{})
-	dead, member := o.Fencer, kafka.Member{Group: "g", Generation: -1}
+	dead, member := o.Transactions, kafka.Member{Group: "g", Generation: -1}
 	g, at := named{member}, kafka.TopicPartition{Topic: arrivalsTopic}
 	expect.OK(t, dead.Begin(ctx, g, []kafka.TopicPartition{at}))
-	open, err := o.Path.Deliverer.Publish(ctx,
+	_, err := o.Path.Deliverer.Publish(ctx,
 		event.Batch{Predictions: []event.Prediction{{ID: "n0", Key: []byte("key-0")}}},
-		kafka.Offsets{at: 16}, g)
+		kafka.Offsets{at: 16})
 	expect.OK(t, err)
-	if err := open.Commit(ctx); !errors.Is(err, context.Canceled) {
+	if err := dead.Commit(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	seen := &recorder{}
 	next := s.exactlyOnce(seen)
-	next.Fencer = nil // nobody ends the transaction
+	next.Transactions = unfenced{next.Transactions} // nobody ends the transaction
 	stop := s.start(next)
 	s.wait("the offsets were asked for", func() bool { return seen.retried(StageOffsets) >= 3 })
 	if seen.generations() != 0 {
@@ -169,6 +169,11 @@ func TestOffsetsOfAnOpenTransactionAreWaitedFor(t *testing.T) {
 	expect.OK(t, stop())
 	s.checkOnce()
 }
+
+// unfenced are transactions that leave those of earlier owners open.
+type unfenced struct{ Transactions }
+
+func (unfenced) Begin(context.Context, kafka.Committer, []kafka.TopicPartition) error { return nil }
 
 type named struct{ member kafka.Member }
 
@@ -190,7 +195,7 @@ func TestAZombiePublishesNothing(t *testing.T) {
 	<-h.held
 	// The group forgets the member, and another one takes over.
 	other := s.exactlyOnce(&recorder{})
-	expect.OK(t, other.Fencer.Begin(t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}))
+	expect.OK(t, other.Transactions.Begin(t.Context(), nobody, []kafka.TopicPartition{{Topic: arrivalsTopic}}))
 	close(h.release)
 	s.wait("all is committed", func() bool { return s.committed() == 16 })
 	expect.OK(t, stop())

@@ -168,17 +168,16 @@ type dying struct {
 	most int64
 }
 
-func (d dying) Publish(ctx context.Context, b event.Batch, next kafka.Offsets, by kafka.Committer) (kafka.Delivery,
-	error) {
+func (d dying) Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	n := d.n.Add(1)
 	if n%3 == 1 && n < d.most {
 		return nil, fmt.Errorf("%w: killed", retry.ErrGeneration)
 	}
-	sent, err := d.Deliverer.Publish(ctx, b, next, by)
+	refused, err := d.Deliverer.Publish(ctx, b, next)
 	if err == nil && n%3 == 2 && n < d.most {
-		return nil, fmt.Errorf("%w: killed: %w", retry.ErrGeneration, sent.Abort(ctx))
+		return nil, fmt.Errorf("%w: killed", retry.ErrGeneration)
 	}
-	return sent, err
+	return refused, err
 }
 
 // A consumer that dies while arrivals wait loses nothing: all are predicted with the bits and edges of a consumer that

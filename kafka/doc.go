@@ -84,7 +84,7 @@
 //   - splits a batch that is too large for its topic, and fills the next ones less (the topic's max.message.bytes is
 //     not asked for: that is a right of its own),
 //   - leaves out single records that are refused all the same, and returns them as [Refusal]. The caller may publish
-//     something else in their place ([Sent.Add]), in the same transaction.
+//     something else in their place, in the same transaction.
 //
 // In a transaction the batches that replace a refused one take over its sequences, which the broker has not used. A
 // refused timestamp is retriable: a clock is wrong, and the batch waits until it is right (timestamps.go).

@@ -26,12 +26,9 @@ type Generation struct {
 
 	trail *trail
 
-	mu     sync.Mutex
-	queued *commitment // the next request to commit; nil: nobody has queued offsets for one
-
 	committing  sync.Mutex // held while a request to commit is under way
 	coordinator int32      // the broker's id; -1: it is not known
-	failure     error      // of the first commit that failed: the generation is over
+	failure     error      // of the commit that failed: the generation is over
 }
 
 var _ Committer = (*Generation)(nil)
@@ -89,54 +86,28 @@ func (g *Generation) hush() {
 	}
 }
 
-// commitment is one request to commit, with the offsets of all who queued them while the one before it was under way.
-type commitment struct {
-	of   *Generation
-	next Offsets
-	sent bool
-	err  error
-}
-
-// Commit stores the next offsets to read. The broker refuses it once a newer generation has begun.
+// Commit stores the next offsets to read. A coordinator that moves, or cannot be reached for a while, is waited for: the
+// members of the group keep their partitions meanwhile, as they do for heartbeats. Other refusals end the generation, and
+// so does a newer one that has begun: the records are read again, and those behind them.
 func (g *Generation) Commit(ctx context.Context, next Offsets) error {
-	return g.queue(next).commit(ctx)
-}
-
-// queue adds offsets to the next request to commit; of a partition the offset that was queued last is stored.
-func (g *Generation) queue(next Offsets) *commitment {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.queued == nil {
-		g.queued = &commitment{of: g, next: make(Offsets, len(next))}
-	}
-	maps.Copy(g.queued.next, next)
-	return g.queued
-}
-
-// commit waits for the request before this one, sends it, unless another caller has, and returns its outcome.
-func (c *commitment) commit(ctx context.Context) error {
-	c.of.committing.Lock()
-	defer c.of.committing.Unlock()
-	if !c.sent {
-		c.of.send(ctx, c)
-	}
-	return c.err
-}
-
-// send sends a request to commit. The caller holds committing.
-func (g *Generation) send(ctx context.Context, c *commitment) {
-	g.mu.Lock()
-	g.queued, c.sent, c.err = nil, true, g.failure
-	g.mu.Unlock()
-	if c.err != nil {
-		return // the records of the commit that failed are read again, and those behind them
-	}
-	coordinator, err := g.source.client.commitMarked(ctx, g.Member(), c.next, g.coordinator)
-	g.coordinator = coordinator
-	if err != nil {
+	g.committing.Lock()
+	defer g.committing.Unlock()
+	for trouble := g.source.committing.Attempts(); g.failure == nil; {
+		var err error
+		if g.coordinator, err = g.source.client.commitMarked(ctx, g.Member(), next, g.coordinator); err == nil {
+			trouble.Over()
+			return nil
+		}
+		if retry.Away(err) {
+			failed := trouble.Failed(ctx, err)
+			if failed == nil {
+				continue
+			}
+			err = failed
+		}
 		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
-		c.err = g.failure
 	}
+	return fmt.Errorf("committing offsets: %w", g.failure)
 }
 
 // Cursors returns a cursor for each assigned partition, at the group's offset or, if it has none, as

@@ -50,7 +50,7 @@ func TestAPartitionThatIsGoneEndsTheGeneration(t *testing.T) {
 	sink := b.sink()
 	sh := b.packed(sink, 20)
 	b.remake(b.way)
-	_, err := sink.Publish(t.Context(), sh, Offsets{zero: 20}, &commits{})
+	_, err := sink.Publish(t.Context(), sh)
 	if !errors.Is(err, retry.ErrGeneration) || retry.Judge(err) != retry.GenerationOver {
 		t.Fatalf("published with %v, want the end of the generation", err)
 	}
@@ -69,7 +69,7 @@ func TestAPartitionThatIsGoneEndsTheTransaction(t *testing.T) {
 	tx := b.transactions(anybody, zero)
 	sh := b.packed(tx.sink, 20)
 	b.remake(b.way)
-	if _, err := tx.Publish(t.Context(), sh, Offsets{zero: 20}, anybody); !errors.Is(err, retry.ErrGeneration) {
+	if _, err := tx.Publish(t.Context(), sh, Offsets{zero: 20}); !errors.Is(err, retry.ErrGeneration) {
 		t.Fatalf("published with %v, want the end of the generation", err)
 	}
 	b.want(0, -1)

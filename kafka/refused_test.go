@@ -68,15 +68,15 @@ func (b *bench) judged(answer func(batch *kmsg.RecordBatch, partition *kmsg.Prod
 // refusedBy publishes a parcel, commits it, and returns the places of what was refused.
 func refusedBy(t *testing.T, to publisher, p parcel) (places []int) {
 	t.Helper()
-	d, err := publish(t.Context(), to, p)
+	refused, err := publish(t.Context(), to, p)
 	expect.OK(t, err)
-	for _, r := range d.Refused() {
+	for _, r := range refused {
 		if retry.Judge(r.Err) != retry.Content {
 			t.Errorf("record %d is refused by %v", r.Place, r.Err)
 		}
 		places = append(places, r.Place)
 	}
-	expect.OK(t, d.Commit(t.Context()))
+	expect.OK(t, commitTo(t.Context(), to, p))
 	return places
 }
 
@@ -210,14 +210,16 @@ func contentsOf(batch *kmsg.RecordBatch) (contents []string) {
 func TestMoreIsAddedToADelivery(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, b *bench, to publisher, by Committer) {
-		sent, err := to.Publish(t.Context(), shipmentOf(t, to, "predictions", numbered(0, 10)), Offsets{zero: 10}, by)
-		expect.OK(t, err)
-		expect.OK(t, sent.Add(t.Context(), shipmentOf(t, to, "letters", []Record{{Value: []byte("instead")}})))
-		expect.OK(t, sent.Add(t.Context(), shipmentOf(t, to, "predictions", numbered(10, 20))))
+		add := func(sh *Shipment, next Offsets) {
+			expect.OK(t, expect.ErrorOf(publishTo(t.Context(), to, sh, next)))
+		}
+		add(shipmentOf(t, to, "predictions", numbered(0, 10)), Offsets{zero: 10})
+		add(shipmentOf(t, to, "letters", []Record{{Value: []byte("instead")}}), nil)
+		add(shipmentOf(t, to, "predictions", numbered(10, 20)), nil)
 		if _, exact := to.(*Transactions); exact {
 			b.want(0, -1)
 		}
-		expect.OK(t, sent.Commit(t.Context()))
+		expect.OK(t, commitTo(t.Context(), to, parcel{by: by, next: Offsets{zero: 10}}))
 		if letters := b.committed("letters"); len(letters) != 1 || len(b.committed("predictions")) != 20 {
 			t.Errorf("%d letters and %d predictions", len(letters), len(b.committed("predictions")))
 		}
@@ -234,19 +236,18 @@ func shipmentOf(t *testing.T, to publisher, topic string, records []Record) *Shi
 	return sh
 }
 
-// What cannot be added aborts the transaction.
-func TestAFailureToAddAborts(t *testing.T) {
+// A transaction that lacks a shipment is not committed.
+func TestATransactionThatLacksAShipment(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1)
 	tx := b.transactions(anybody, zero)
-	sent, err := tx.Publish(t.Context(), shipmentOf(t, tx, "predictions", numbered(0, 10)), Offsets{zero: 10}, anybody)
-	expect.OK(t, err)
+	b.publish(tx, batch(anybody, zero, 0, 10))
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "letters", Err: kerr.InvalidProducerEpoch})
 	letter := shipmentOf(t, tx, "letters", []Record{{Value: []byte("instead")}})
-	if err := sent.Add(t.Context(), letter); !errors.Is(err, retry.ErrGeneration) {
-		t.Errorf("Add returned %v", err)
+	if _, err := tx.Publish(t.Context(), letter, nil); !errors.Is(err, retry.ErrGeneration) {
+		t.Errorf("Publish returned %v", err)
 	}
-	if err := sent.Commit(t.Context()); !errors.Is(err, retry.ErrGeneration) {
+	if err := tx.Commit(t.Context()); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Commit returned %v", err)
 	}
 	b.begin(tx)

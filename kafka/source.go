@@ -112,6 +112,8 @@ type Source struct {
 	group   *group.Member
 	last    *Generation // nil before the first
 	joining *retry.Attempts
+	// committing is the outage of commits.
+	committing *retry.Outage
 	// balancer knows how many partitions each topic has, as this member has last seen it.
 	balancer *balancer
 	// begun is how many partitions each topic had when Await first saw the cluster: partitions that come later are read
@@ -138,6 +140,9 @@ func NewSource(c *Client, o SourceOptions, p retry.Patience) (*Source, error) {
 			s.group.Forget()
 			return nil
 		}}).Attempts()
+	s.committing = p.Outage(retry.StagePublish, "group", o.Group).Named("the group to take offsets",
+		"see that the broker that coordinates the group runs, and that the address that it advertises can be reached").
+		GiveUpAt(retry.GenerationOver).StartsOver(c.startsOverInGeneration())
 	return s, nil
 }
 

@@ -82,7 +82,7 @@ func TestAWaitInAGenerationStartsOver(t *testing.T) {
 		{"the brokers to take records", kmsg.Produce, func(b *bench, _ *Source, _ *Generation) error {
 			sh := b.sink().Shipment()
 			expect.OK(b.t, sh.Add(b.t.Context(), "predictions", &Record{Value: []byte("x")}))
-			_, err := b.sink().Publish(b.t.Context(), sh, nil, nil)
+			_, err := b.sink().Publish(b.t.Context(), sh)
 			return err
 		}},
 		{"the brokers to take records", kmsg.InitProducerID, func(b *bench, _ *Source, g *Generation) error {

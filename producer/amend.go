@@ -43,49 +43,43 @@ func (b *encodedBatch) first(place int) try {
 	return t
 }
 
-// amendedDelivery is a delivery in which records were refused, and others published in their place.
-type amendedDelivery struct {
-	kafka.Delivery
-	refused []kafka.Refusal // by places in the batch
-}
-
-// Refused are the parts of the batch that are not on their topic.
-func (d *amendedDelivery) Refused() []kafka.Refusal { return d.refused }
-
 // amend publishes refused records in other forms, until the brokers take each one or no form is left: such a record is
 // dropped. The first shipment held the batch, in order.
 //
 //	a record without a key is refused    with a key, as the topic is compacted: the arrival's id, or its place
 //	a prediction is refused              a dead letter in its place
 //	a dead letter is refused             a small one (letter.go), which is also tried first where it is too large
-func (p *Producer) amend(ctx context.Context, sent kafka.Sent, b *encodedBatch) (kafka.Delivery, error) {
-	out := &amendedDelivery{Delivery: sent}
+//
+// It returns the parts of the batch that are not on their topic, by their places in the batch.
+func (p *Producer) amend(ctx context.Context, refused []kafka.Refusal, b *encodedBatch) ([]kafka.Refusal, error) {
+	var missing []kafka.Refusal
 	var tries []try // records of the last shipment; nil: the batch
-	for refused := sent.Refused(); len(refused) > 0; refused = sent.Refused() {
+	for len(refused) > 0 {
 		s := p.opts.Sink.Shipment()
 		var again []try
 		for _, r := range refused {
 			t, err := p.tried(s, b, tries, r.Place)
 			if err != nil {
-				return nil, errors.Join(err, sent.Abort(ctx))
+				return nil, err
 			}
 			if !p.change(&t, r.Err) {
-				p.drop(out, &t, r.Err)
+				missing = append(missing, p.drop(&t, r.Err))
 				continue
 			}
 			if err := p.pack(ctx, s, &t); err != nil {
-				return nil, errors.Join(err, sent.Abort(ctx))
+				return nil, err
 			}
 			again = append(again, t)
 		}
-		if err := sent.Add(ctx, s); err != nil {
+		var err error
+		if refused, err = p.publish(ctx, s, nil); err != nil {
 			return nil, err
 		}
-		p.learn(out, again, sent.Refused())
+		missing = p.learn(missing, again, refused)
 		tries = again
 	}
-	slices.SortFunc(out.refused, func(a, b kafka.Refusal) int { return cmp.Compare(a.Place, b.Place) })
-	return out, nil
+	slices.SortFunc(missing, func(a, b kafka.Refusal) int { return cmp.Compare(a.Place, b.Place) })
+	return missing, nil
 }
 
 // tried is the record at a place of the last shipment.
@@ -123,15 +117,16 @@ func instead(t *try, err error) *event.DeadLetter {
 }
 
 // drop gives up a record that no topic takes in any form.
-func (p *Producer) drop(out *amendedDelivery, t *try, err error) {
-	out.refused = append(out.refused, kafka.Refusal{Place: t.place, Err: err})
+func (p *Producer) drop(t *try, err error) kafka.Refusal {
 	from := t.letter.Source
 	p.opts.Logger.Error("a dead letter is dropped: its topic takes it in no form", "topic", from.Topic,
 		"partition", from.Partition, "offset", from.Offset, "reason", t.letter.Reason, "error", err)
+	return kafka.Refusal{Place: t.place, Err: err}
 }
 
-// learn notes which of the tries were published: dead letters in the place of predictions, and topics that want keys.
-func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refusal) {
+// learn notes which of the tries were published: topics that want keys, and dead letters in the place of predictions,
+// which are then missing.
+func (p *Producer) learn(missing []kafka.Refusal, tries []try, refused []kafka.Refusal) []kafka.Refusal {
 	left := make(map[int]bool, len(refused))
 	for _, r := range refused {
 		left[r.Place] = true
@@ -142,7 +137,7 @@ func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refu
 		case left[i]:
 			continue
 		case t.letter != nil && t.prediction != nil:
-			out.refused = append(out.refused, kafka.Refusal{Place: t.place, Err: t.why, Replaced: true})
+			missing = append(missing, kafka.Refusal{Place: t.place, Err: t.why, Replaced: true})
 		}
 		if t.keyed && t.letter == nil {
 			p.keyedPredictions.Store(true)
@@ -150,4 +145,5 @@ func (p *Producer) learn(out *amendedDelivery, tries []try, refused []kafka.Refu
 			p.keyedLetters.Store(true)
 		}
 	}
+	return missing
 }

@@ -53,14 +53,18 @@ func BenchmarkDelivery(b *testing.B) {
 				}
 				p, err := New(o)
 				expect.OK(b, err)
-				expect.OK(b, p.Begin(b.Context(), g, []kafka.TopicPartition{at}))
+				if o.Transactions != nil {
+					expect.OK(b, o.Transactions.Begin(b.Context(), g, []kafka.TopicPartition{at}))
+				}
 				batch := event.Batch{Predictions: predictions(0, size)}
 				deliverOnce := func(n int) {
-					d, err := p.Publish(b.Context(), batch, kafka.Offsets{at: int64(n)}, g)
-					if err == nil {
-						err = d.Commit(b.Context())
+					next := kafka.Offsets{at: int64(n)}
+					expect.OK(b, expect.ErrorOf(p.Publish(b.Context(), batch, next)))
+					if o.Transactions != nil {
+						expect.OK(b, o.Transactions.Commit(b.Context()))
+					} else {
+						expect.OK(b, g.Commit(b.Context(), next))
 					}
-					expect.OK(b, err)
 				}
 				deliverOnce(0) // connections, coordinators
 				n := 0

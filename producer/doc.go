@@ -15,12 +15,12 @@
 //
 // # At least once
 //
-// [Producer.Publish] returns when all in-sync replicas have everything; the delivery's Commit then commits the
-// offsets. Whatever breaks in between repeats predictions and loses none.
+// [Producer.Publish] returns when all in-sync replicas have everything; the consumer commits the offsets after that.
+// Whatever breaks in between repeats predictions and loses none.
 //
 // # Exactly once
 //
-// With [Options.Transactions] the records and the offsets of a batch are in one transaction, which Commit ends. Any
+// With [Options.Transactions] the records and the offsets of a batch are in one transaction, which the consumer ends. Any
 // failure ends the generation: the consumer joins again, and reads on from the committed offsets. The doc of package
 // kafka says how, and how other members are kept out.
 package producer

@@ -28,14 +28,8 @@ type Options struct {
 // Producer publishes batches. Without transactions several goroutines may use it at once.
 type Producer struct {
 	opts Options
-	to   publisher
 	// keyed says that a topic takes no records without a key, as it is compacted.
 	keyedPredictions, keyedLetters atomic.Bool
-}
-
-// publisher is a way to make a shipment durable: a [kafka.Sink] or its [kafka.Transactions].
-type publisher interface {
-	Publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets, by kafka.Committer) (kafka.Sent, error)
 }
 
 // New returns a producer.
@@ -49,43 +43,27 @@ func New(opts Options) (*Producer, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Producer{opts: opts, to: opts.Sink}
-	if opts.Transactions != nil {
-		p.to = opts.Transactions
-	}
-	return p, nil
+	return &Producer{opts: opts}, nil
 }
 
-// Begin is called once a generation, before the offsets of its partitions are read. With transactions it ends the
-// transactions of all earlier writers for these partitions ([kafka.Transactions.Begin]); without them there is nothing
-// to do.
-func (p *Producer) Begin(ctx context.Context, by kafka.Committer, assigned []kafka.TopicPartition) error {
-	if p.opts.Transactions == nil {
-		return nil
-	}
-	return p.opts.Transactions.Begin(ctx, by, assigned)
-}
-
-// Publish publishes the predictions and dead letters of a batch, and with transactions its offsets; the delivery's
-// Commit commits them. It may be called again with a batch that failed: after an error of transactions under another
-// generation.
+// Publish publishes the predictions and dead letters of a batch; with transactions into the open one, with the batch's
+// offsets. It may be called again with a batch that failed: after an error of transactions under another generation.
 //
-// Records that the brokers refuse for their content are published in another form (amend.go). The delivery's Refused
-// lists the records that their topic has in no form, by their places in the batch: predictions first, then dead
-// letters. A prediction may have been replaced by a dead letter.
-func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets,
-	by kafka.Committer) (kafka.Delivery, error) {
+// Records that the brokers refuse for their content are published in another form (amend.go). It returns those that
+// their topic has in no form, by their places in the batch: predictions first, then dead letters. A prediction may have
+// been replaced by a dead letter.
+func (p *Producer) Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error) {
 	publish, err := p.Pack(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	return publish(ctx, next, by)
+	return publish(ctx, next)
 }
 
 // Pack encodes a batch, and returns a function that publishes it, as Publish does. That is called once at most, while
 // the batch's memory is unchanged.
 func (p *Producer) Pack(ctx context.Context, b event.Batch) (
-	publish func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error), err error) {
+	publish func(ctx context.Context, next kafka.Offsets) ([]kafka.Refusal, error), err error) {
 	s, as := p.opts.Sink.Shipment(), encodedBatch{Batch: b, keyedPredictions: p.keyedPredictions.Load(),
 		keyedLetters: p.keyedLetters.Load()}
 	for place := range len(b.Predictions) + len(b.DeadLetters) {
@@ -94,13 +72,21 @@ func (p *Producer) Pack(ctx context.Context, b event.Batch) (
 			return nil, err
 		}
 	}
-	return func(ctx context.Context, next kafka.Offsets, by kafka.Committer) (kafka.Delivery, error) {
-		d, err := p.to.Publish(ctx, s, next, by)
-		if err != nil || len(d.Refused()) == 0 {
-			return d, err
+	return func(ctx context.Context, next kafka.Offsets) ([]kafka.Refusal, error) {
+		refused, err := p.publish(ctx, s, next)
+		if err != nil || len(refused) == 0 {
+			return nil, err
 		}
-		return p.amend(ctx, d, &as)
+		return p.amend(ctx, refused, &as)
 	}, nil
+}
+
+// publish sends a shipment, in the open transaction if there are transactions.
+func (p *Producer) publish(ctx context.Context, s *kafka.Shipment, next kafka.Offsets) ([]kafka.Refusal, error) {
+	if p.opts.Transactions != nil {
+		return p.opts.Transactions.Publish(ctx, s, next)
+	}
+	return p.opts.Sink.Publish(ctx, s)
 }
 
 // pack adds a prediction or a dead letter to a shipment.

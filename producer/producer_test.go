@@ -114,18 +114,17 @@ func (c *commits) Commit(_ context.Context, next kafka.Offsets) error {
 var zero = kafka.TopicPartition{Topic: "arrivals"}
 
 // Predictions are published under the keys of their arrivals in the form that Codec says, and their header says
-// which; then offsets are committed.
-func TestPublishThenCommit(t *testing.T) {
+// which.
+func TestPublish(t *testing.T) {
 	for _, codec := range []event.Codec{nil, json.Codec{}, protobuf.Codec{}} {
 		b := newBench(t)
 		b.opts.Codec = codec
 		if codec == nil {
 			codec = json.Codec{}
 		}
-		want, by := predictions(0, 50), &commits{}
-		d, err := b.producer().Publish(t.Context(), event.Batch{Predictions: want,
-			DeadLetters: []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}}, kafka.Offsets{zero: 50},
-			by)
+		want := predictions(0, 50)
+		_, err := b.producer().Publish(t.Context(), event.Batch{Predictions: want,
+			DeadLetters: []event.DeadLetter{{Value: []byte("bad"), Reason: event.ReasonUnparsable}}}, kafka.Offsets{zero: 50})
 		expect.OK(t, err)
 		var got []event.Prediction
 		for _, r := range b.read("predictions") {
@@ -137,11 +136,8 @@ func TestPublishThenCommit(t *testing.T) {
 			got = append(got, pr)
 		}
 		expect.Same(t, want, got, "%s", codec.ContentType())
-		if letters := b.read("letters"); len(letters) != 1 || string(letters[0].Value) != "bad" || len(by.got) != 0 {
-			t.Errorf("%d dead letters, %v committed before the commit", len(letters), by.got)
-		}
-		if err := d.Commit(t.Context()); err != nil || len(by.got) != 1 || by.got[0][zero] != 50 {
-			t.Errorf("Commit: %v, committed %v", err, by.got)
+		if letters := b.read("letters"); len(letters) != 1 || string(letters[0].Value) != "bad" {
+			t.Errorf("%d dead letters", len(letters))
 		}
 	}
 }
@@ -155,15 +151,15 @@ func TestPublishInATransaction(t *testing.T) {
 	}
 	p, by := b.producer(), &commits{member: kafka.Member{Group: "g", Generation: -1}}
 	batch := event.Batch{Predictions: predictions(0, 50)}
-	if _, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}, by); !errors.Is(err, retry.ErrGeneration) {
+	if _, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}); !errors.Is(err, retry.ErrGeneration) {
 		t.Errorf("Publish before Begin: %v", err)
 	}
-	expect.OK(t, p.Begin(t.Context(), by, []kafka.TopicPartition{zero}))
-	d, err := p.Publish(t.Context(), batch, kafka.Offsets{zero: 50}, by)
+	expect.OK(t, b.opts.Transactions.Begin(t.Context(), by, []kafka.TopicPartition{zero}))
+	_, err = p.Publish(t.Context(), batch, kafka.Offsets{zero: 50})
 	if err != nil || len(b.read("predictions")) != 0 {
 		t.Fatalf("Publish: %v, %d predictions before the commit", err, len(b.read("predictions")))
 	}
-	if err := d.Commit(t.Context()); err != nil || len(b.read("predictions")) != 50 || len(by.got) != 0 {
+	if err := b.opts.Transactions.Commit(t.Context()); err != nil || len(b.read("predictions")) != 50 || len(by.got) != 0 {
 		t.Errorf("Commit: %v, %d predictions, %v committed outside of the transaction", err, len(b.read("predictions")),
 			by.got)
 	}
@@ -181,7 +177,7 @@ func TestADeadLetterThatIsTooLargeIsSmall(t *testing.T) {
 		{Key: []byte("k3"), Value: []byte("v"), Headers: []event.Header{{Key: "h", Value: large}},
 			Reason: event.ReasonTooLarge},
 	}
-	if _, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: letters}, nil, nil); err != nil {
+	if _, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: letters}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := b.read("letters")
@@ -208,6 +204,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	b := newBench(t)
 	b.opts.DeadLetters = ""
-	_, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: []event.DeadLetter{{Reason: "x"}}}, nil, nil)
+	_, err := b.producer().Publish(t.Context(), event.Batch{DeadLetters: []event.DeadLetter{{Reason: "x"}}}, nil)
 	expect.Error(t, err, "no topic", "dead letters without a topic")
 }

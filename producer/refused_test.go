@@ -108,9 +108,9 @@ func TestKeysAreRemembered(t *testing.T) {
 	for k := range 2 {
 		one := predictions(k, k+1)
 		one[0].Key = nil
-		d, err := p.Publish(t.Context(), event.Batch{Predictions: one, DeadLetters: letter}, nil, nil)
-		if err != nil || len(d.Refused()) != 0 {
-			t.Fatalf("Publish: %v, refused %v", err, d.Refused())
+		refused, err := p.Publish(t.Context(), event.Batch{Predictions: one, DeadLetters: letter}, nil)
+		if err != nil || len(refused) != 0 {
+			t.Fatalf("Publish: %v, refused %v", err, refused)
 		}
 	}
 	for k, r := range b.read("predictions") {
@@ -135,9 +135,9 @@ func TestWhatBecomesOfRefusedRecords(t *testing.T) {
 		Headers: []event.Header{{Key: "own", Value: []byte("1")}}}}}
 	b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "predictions", Err: kerr.InvalidRecord,
 		Count: -1})
-	d, err := p.Publish(t.Context(), batch, nil, nil)
-	if err != nil || len(d.Refused()) != 1 || !d.Refused()[0].Replaced || d.Refused()[0].Place != 0 {
-		t.Fatalf("Publish: %v, refused %+v", err, d.Refused())
+	refused, err := p.Publish(t.Context(), batch, nil)
+	if err != nil || len(refused) != 1 || !refused[0].Replaced || refused[0].Place != 0 {
+		t.Fatalf("Publish: %v, refused %+v", err, refused)
 	}
 	letters := b.read("letters")
 	if len(letters) != 1 || string(letters[0].Value) != "{…}" || string(letters[0].Key) != "key-0" ||
@@ -151,11 +151,11 @@ func TestWhatBecomesOfRefusedRecords(t *testing.T) {
 		Count: -1})
 	batch.DeadLetters = []event.DeadLetter{{Key: []byte("k"), Value: []byte("bad"), Reason: event.ReasonUnparsable,
 		Source: event.Source{Topic: "arrivals", Partition: 2, Offset: 17}}}
-	d, err = p.Publish(t.Context(), batch, nil, nil)
-	if err != nil || len(d.Refused()) != 2 {
-		t.Fatalf("Publish: %v, refused %+v", err, d.Refused())
+	refused, err = p.Publish(t.Context(), batch, nil)
+	if err != nil || len(refused) != 2 {
+		t.Fatalf("Publish: %v, refused %+v", err, refused)
 	}
-	for k, r := range d.Refused() {
+	for k, r := range refused {
 		if r.Place != k || r.Replaced || r.Reason() != kafka.RefusedRecord {
 			t.Errorf("refused is %+v, reason %s", r, r.Reason())
 		}

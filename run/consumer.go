@@ -239,7 +239,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 		return nil, nil, err
 	}
 	client.TellThrottles(retry.Patience{Observer: observer, Logger: log})
-	deliver, err := newProducer(cfg, client, w.out, retry.Patience{Observer: observer, Logger: log})
+	deliver, exactly, err := newProducer(cfg, client, w.out, retry.Patience{Observer: observer, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -248,8 +248,9 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 		BatchSize: cfg.Batch.Size, BatchBytes: int(cfg.Batch.MaxBytes), BatchLinger: cfg.Batch.Linger,
 		Window: window.Options{Wait: cfg.Attach.Wait, Ahead: cfg.Attach.MaxAhead, Bytes: int(cfg.Attach.WaitBytes),
 			DropUnmatched: cfg.Attach.Unmatched == config.Drop},
-		DrainTimeout: cfg.Shutdown.DrainTimeout, Fencer: deliver, Registry: w.registry,
-		Path: w.path(cfg, mode, deliver, observer), Logger: log,
+		DrainTimeout: cfg.Shutdown.DrainTimeout, Transactions: exactly, CommitInterval: cfg.Kafka.CommitInterval,
+		Registry: w.registry,
+		Path:     w.path(cfg, mode, deliver, observer), Logger: log,
 	})
 	return c, client, err
 }
@@ -315,21 +316,24 @@ func (w wire) path(cfg config.Consumer, mode *attach.Mode, deliver consumer.Deli
 	return o
 }
 
-// newProducer makes the producer that delivers batches.
+// newProducer makes the producer that publishes batches, and the transactions that it publishes into; nil at least once.
 func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
-	wait retry.Patience) (*producer.Producer, error) {
+	wait retry.Patience) (*producer.Producer, consumer.Transactions, error) {
 	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, wait)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := producer.Options{Sink: sink, Predictions: cfg.Kafka.Topics.Predictions, DeadLetters: cfg.Kafka.Topics.DeadLetters,
 		Codec: out, Logger: wait.Logger}
-	if cfg.Delivery == config.ExactlyOnce {
-		o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group),
-			cfg.Kafka.TransactionTimeout)
-		if err != nil {
-			return nil, err
-		}
+	if cfg.Delivery != config.ExactlyOnce {
+		p, err := producer.New(o)
+		return p, nil, err
 	}
-	return producer.New(o)
+	o.Transactions, err = sink.Transactions(cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group),
+		cfg.Kafka.TransactionTimeout)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := producer.New(o)
+	return p, o.Transactions, err
 }

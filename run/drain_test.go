@@ -182,7 +182,7 @@ func TestAStopEndsInTimeWhateverHangs(t *testing.T) {
 			expect.OK(t, err)
 			sh := sink.Shipment()
 			expect.OK(t, sh.Add(t.Context(), cfg.Kafka.Topics.Arrivals, &kafka.Record{Value: []byte("\x00\x00\x00\x00\x07body")}))
-			_, err = sink.Publish(t.Context(), sh, nil, nil)
+			_, err = sink.Publish(t.Context(), sh)
 			expect.OK(t, err)
 		}))
 	})

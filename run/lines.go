@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"rivulet/consumer"
 	"rivulet/event"
@@ -171,8 +170,7 @@ func (c *Counts) take(b *event.Batch, rejected func(int64, *event.DeadLetter)) {
 }
 
 // Publish writes the predictions of a batch.
-func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
-	_ kafka.Committer) (kafka.Delivery, error) {
+func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offsets) ([]kafka.Refusal, error) {
 	f.counts.take(&b, f.rejected)
 	for i := range b.Predictions {
 		p := &b.Predictions[i]
@@ -184,5 +182,5 @@ func (f *fileDeliverer) Publish(_ context.Context, b event.Batch, _ kafka.Offset
 			return nil, fmt.Errorf("writing the prediction of %q: %w", p.ID, err)
 		}
 	}
-	return kafka.LocalDelivery(time.Now()), nil
+	return nil, nil
 }

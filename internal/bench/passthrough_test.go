@@ -218,15 +218,15 @@ func (p *forwarder) forward(ctx context.Context) error {
 			return err
 		}
 	}
-	sent, err := p.sink.Publish(ctx, shipment, p.offsets, p.by)
+	refused, err := p.sink.Publish(ctx, shipment)
 	if err != nil {
 		return err
 	}
-	if len(sent.Refused()) > 0 {
+	if len(refused) > 0 {
 		return errors.New("brokers refused a prediction that they took before")
 	}
-	at := sent.Published()
-	if err := sent.Commit(ctx); err != nil {
+	at := time.Now()
+	if err := p.by.Commit(ctx, p.offsets); err != nil {
 		return err
 	}
 	p.meter.published(keys, at)

@@ -77,7 +77,8 @@ var only = []struct {
 	{"test/chaos/world", []string{"artifact", "event", "event/…", "test/chaos/record", "test/harness"}},
 	{"test/chaos/stream", []string{"event", "event/…", "test/chaos/…", "test/harness"}},
 	{"consumer/window", []string{"event", "event/read", "kafka"}},
-	{"consumer", []string{"consumer/window", "event",
+	{"consumer/commit", nil}, // a value that decides
+	{"consumer", []string{"consumer/commit", "consumer/window", "event",
 		"event/read", "internal/hashtable", "infer", "infer/attach", "infer/explain", "infer/growth", "infer/retrieval",
 		"infer/target", "infer/version", "infer/preprocess", "graph",
 		"schema", "kafka",

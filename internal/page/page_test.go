@@ -40,7 +40,7 @@ const host = "localhost:9466"
 // nowhere takes no predictions: what is explained is not delivered.
 type nowhere struct{}
 
-func (nowhere) Publish(context.Context, event.Batch, kafka.Offsets, kafka.Committer) (kafka.Delivery, error) {
+func (nowhere) Publish(context.Context, event.Batch, kafka.Offsets) ([]kafka.Refusal, error) {
 	panic("an explanation was delivered")
 }
 

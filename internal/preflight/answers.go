@@ -237,8 +237,7 @@ type predictions struct {
 }
 
 // Publish implements [consumer.Deliverer].
-func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery,
-	error) {
+func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets) ([]kafka.Refusal, error) {
 	for _, of := range b.Predictions {
 		of.Probabilities, of.Numbers = slices.Clone(of.Probabilities), slices.Clone(of.Numbers) // links are made anew
 		p.records = append(p.records, of)
@@ -246,7 +245,7 @@ func (p *predictions) Publish(_ context.Context, b event.Batch, _ kafka.Offsets,
 	if len(b.DeadLetters) > 0 {
 		p.dead = b.DeadLetters[0].Reason + ": " + b.DeadLetters[0].Detail
 	}
-	return kafka.LocalDelivery{}, nil
+	return nil, nil
 }
 
 // neighbours are the neighbours of the batch's only arrival.

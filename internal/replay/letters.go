@@ -186,15 +186,15 @@ func (r *letterReplay) flush(ctx context.Context) error {
 	if r.shipment == nil {
 		r.shipment = r.sink.Shipment()
 	}
-	d, err := r.tx.Publish(ctx, r.shipment, r.next, r.reader)
+	refused, err := r.tx.Publish(ctx, r.shipment, r.next)
 	if err != nil {
-		return fmt.Errorf("feeding dead letters in again: %w", err)
+		return fmt.Errorf("feeding dead letters in again: %w", errors.Join(err, r.tx.Abort(ctx)))
 	}
-	if refused := d.Refused(); len(refused) > 0 {
+	if len(refused) > 0 {
 		return fmt.Errorf("%d records are refused, nothing of this transaction is fed in: %w", len(refused),
-			errors.Join(refused[0].Err, d.Abort(ctx)))
+			errors.Join(refused[0].Err, r.tx.Abort(ctx)))
 	}
-	if err := d.Commit(ctx); err != nil {
+	if err := r.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("feeding dead letters in again: whether the last %d were is seen by running it once more: %w",
 			r.packed, err)
 	}

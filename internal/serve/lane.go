@@ -156,7 +156,7 @@ func (l *lane) refuse(dead []event.DeadLetter) {
 }
 
 // Publish is the end of the path: it gives each prediction to its request.
-func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafka.Committer) (kafka.Delivery, error) {
+func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets) ([]kafka.Refusal, error) {
 	for i := range b.Predictions {
 		p := b.Predictions[i]
 		to := l.places[p.Source.Offset]
@@ -166,5 +166,5 @@ func (l *lane) Publish(_ context.Context, b event.Batch, _ kafka.Offsets, _ kafk
 		}
 	}
 	l.refuse(b.DeadLetters)
-	return kafka.LocalDelivery(time.Now()), nil
+	return nil, nil
 }
