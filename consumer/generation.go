@@ -177,14 +177,19 @@ func (c *Consumer) grace(ctx, reading context.Context, finished <-chan struct{})
 // leave the group.
 func leaving(drain time.Duration) time.Duration { return min(3*time.Second, drain/4) }
 
+// windowOf returns the options of the window of one partition of so many: each has an equal share of the bytes.
+func (c *Consumer) windowOf(partitions int) window.Options {
+	o := c.opts.Window
+	o.Bytes = max(1, o.Bytes/partitions)
+	return o
+}
+
 // read hands over the records of one partition until ctx ends. It holds at most one chunk; the next is fetched while
 // that one waits. It returns an error only for a failure that waiting does not mend.
 func (c *Consumer) read(ctx context.Context, g *kafka.Generation, cursor *kafka.Cursor, queue chan<- chunk) error {
 	var wait *window.Reader // nil: arrivals do not wait for edges
 	if c.opts.Window.Wait > 0 {
-		o := c.opts.Window
-		o.Bytes = max(1, o.Bytes/len(g.Assigned()))
-		wait = window.NewReader(o, g, cursor)
+		wait = window.NewReader(c.windowOf(len(g.Assigned())), g, cursor)
 	}
 	learner := NewLearner(&c.opts.Path.Forms, c.opts.Registry, c.schemas.Attempts())
 	for {

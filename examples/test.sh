@@ -51,3 +51,17 @@ for feed in python go java; do
   diff "$work/want.txt" "$work/$feed.txt" || { echo "the feed of $feed read something else"; exit 1; }
 done
 echo "30 predictions, read alike by each feed"
+
+# Without Kafka each example says so and ends.
+alone() {
+  if timeout 120 "$@" 2>"$work/alone.txt" || ! grep -q '127.0.0.1:1' "$work/alone.txt"; then
+    echo "without Kafka $* says:"; cat "$work/alone.txt"; exit 1
+  fi
+}
+alone "$PYTHON" examples/python/producer.py 127.0.0.1:1 "$work/arrivals.jsonl"
+alone "$PYTHON" examples/python/feed.py 127.0.0.1:1 30
+alone "$work/producer" 127.0.0.1:1 "$work/arrivals.jsonl"
+alone "$work/feed" 127.0.0.1:1 30
+alone java -cp "$jars" examples/java/Producer.java 127.0.0.1:1 "$work/arrivals.jsonl"
+alone java -cp "$jars" examples/java/Feed.java 127.0.0.1:1 30
+echo "without Kafka each example says so"

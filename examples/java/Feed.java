@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** Prints predictions as they come: java Feed.java BROKERS COUNT. */
@@ -19,8 +20,10 @@ public final class Feed {
                 "auto.offset.reset", "earliest", "isolation.level", "read_committed", "enable.auto.commit", false,
                 "max.poll.records", left);
         try (var consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.partitionsFor("predictions", Duration.ofSeconds(20)); // poll would wait for a broker for ever, and say nothing
             consumer.subscribe(List.of("predictions"));
             while (left > 0) {
+                int before = left;
                 for (var record : consumer.poll(Duration.ofSeconds(1))) {
                     if (record.value() == null) { // a tombstone, by which a compacted topic forgets a key
                         continue;
@@ -37,8 +40,13 @@ public final class Feed {
                     System.out.println(m.group(1) + " " + m.group(2) + " " + m.group(3));
                     left--;
                 }
-                consumer.commitSync(); // of what was printed: after a crash some come again
+                if (left < before) {
+                    consumer.commitSync(); // of what was printed: after a crash some come again
+                }
             }
+        } catch (TimeoutException e) {
+            System.err.println("Kafka at " + args[0] + " does not answer: " + e.getMessage());
+            System.exit(1);
         }
     }
 }

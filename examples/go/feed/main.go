@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -38,6 +39,11 @@ func feed(ctx context.Context, brokers string, count int) error {
 		return err
 	}
 	defer client.Close()
+	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := client.Ping(soon); err != nil {
+		return fmt.Errorf("no broker of %s answers: %w", brokers, err)
+	}
 	for count > 0 {
 		records, err := client.PollRecords(ctx, count).Records(), ctx.Err()
 		if err != nil {
