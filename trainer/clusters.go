@@ -81,8 +81,8 @@ func membershipRows(_ *clustering, joined *condense.Clusters, _ func() *condense
 
 // clusters returns the method that makes S of clusters and M by a mapper.
 func clusters(mapping mapper) Condenser {
-	return func(ctx context.Context, t *T, h *Held, r *Run, whole []*search.Result) (*Result, error) {
-		return newClustering(t, h, r, mapping).condense(ctx, models(whole), "condensing the graph")
+	return func(ctx context.Context, t *T, h *Held, r *Run, whole []infer.Model) (*Result, error) {
+		return newClustering(t, h, r, mapping).condense(ctx, whole, "condensing the graph")
 	}
 }
 

@@ -34,7 +34,7 @@ func (h inMemory) fit(ctx context.Context, name string) (*search.Result, error) 
 }
 
 func (h inMemory) condense(ctx context.Context, whole []*search.Result) (*Result, error) {
-	c, err := h.r.method.Condense(ctx, h.t, h.h, h.r, whole)
+	c, err := h.r.method.Condense(ctx, h.t, h.h, h.r, models(whole))
 	if err != nil {
 		return nil, err
 	}

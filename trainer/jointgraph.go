@@ -53,7 +53,7 @@ func supportTables(t *T, h *Held, c *condense.Condensation, m infer.Model) *infe
 }
 
 // condenseNothing is the method cached: T's own tables, with which M is compared (docs/algorithm.md, section 7).
-func condenseNothing(ctx context.Context, t *T, _ *Held, _ *Run, _ []*search.Result) (*Result, error) {
+func condenseNothing(ctx context.Context, t *T, _ *Held, _ *Run, _ []infer.Model) (*Result, error) {
 	return t.itself(), ctx.Err()
 }
 

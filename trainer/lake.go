@@ -231,7 +231,7 @@ func CondenseLake(ctx context.Context, d lake.Draft, dir string, rows []string, 
 	}
 	onT := known.tables(at)
 	s.t.exact, s.t.twoHops, s.t.stored = points.Take(at), nil, onT
-	c, err := clusters(solveRows)(ctx, s.t, s.held, s.run, known.fits)
+	c, err := clusters(solveRows)(ctx, s.t, s.held, s.run, known.models)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"rivulet/trainer/search"
+	"rivulet/infer"
 )
 
 // Names of the methods of this package: docs/algorithm.md, sections 5 (solved) and 7.
@@ -41,7 +41,7 @@ type Method struct {
 }
 
 // Condenser makes S and M of T; whole are W_O of the models of the run.
-type Condenser func(ctx context.Context, t *T, h *Held, r *Run, whole []*search.Result) (*Result, error)
+type Condenser func(ctx context.Context, t *T, h *Held, r *Run, whole []infer.Model) (*Result, error)
 
 // methods are the methods of this package. The code of a method must not read the list: a run knows its own method.
 var methods = []Method{

@@ -9,12 +9,12 @@ import (
 
 	"rivulet/dataset/generate"
 	"rivulet/graph"
+	"rivulet/infer"
 	"rivulet/infer/preprocess"
 	"rivulet/test/expect"
 	"rivulet/trainer/condense"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/product"
-	"rivulet/trainer/search"
 )
 
 func TestComparisonsMakeNoArtifact(t *testing.T) {
@@ -30,7 +30,7 @@ func TestComparisonsMakeNoArtifact(t *testing.T) {
 func TestMappingWithoutEntriesIsRefused(t *testing.T) {
 	o := options(15)
 	o.Method, o.More = "empty", []Method{{Name: "empty",
-		Condense: func(_ context.Context, t *T, _ *Held, r *Run, _ []*search.Result) (*Result, error) {
+		Condense: func(_ context.Context, t *T, _ *Held, r *Run, _ []infer.Model) (*Result, error) {
 			c := condense.Degree(r.Input(t), r.Rand())
 			c.M = &graph.CSR{Rows: c.M.Rows, Cols: c.M.Cols, RowPtr: make([]int, c.M.Rows+1)}
 			return &Result{Condensation: c}, nil
@@ -45,7 +45,7 @@ func TestSection2Attached(t *testing.T) {
 	d := small(t, generate.BagOfWords)
 	o := options(15)
 	o.Method, o.More = "degree", []Method{{Name: "degree",
-		Condense: func(_ context.Context, t *T, _ *Held, r *Run, _ []*search.Result) (*Result, error) {
+		Condense: func(_ context.Context, t *T, _ *Held, r *Run, _ []infer.Model) (*Result, error) {
 			return &Result{Condensation: condense.Degree(r.Input(t), r.Rand())}, nil
 		}}}
 	k := makeReady(t, d, o)

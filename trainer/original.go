@@ -46,10 +46,10 @@ func fitOriginal(ctx context.Context, t *T, h *Held, r *Run, name string) (*sear
 }
 
 // Whole returns W_O of a model: one of the run's, or fitted here.
-func Whole(ctx context.Context, t *T, h *Held, r *Run, whole []*search.Result, name string) (infer.Model, error) {
-	for _, f := range whole {
-		if f.Model.Name() == name {
-			return f.Model, nil
+func Whole(ctx context.Context, t *T, h *Held, r *Run, whole []infer.Model, name string) (infer.Model, error) {
+	for _, m := range whole {
+		if m.Name() == name {
+			return m, nil
 		}
 	}
 	f, err := fitOriginal(ctx, t, h, r, name)

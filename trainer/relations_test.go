@@ -20,7 +20,6 @@ import (
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/search"
 )
 
 // cited is small with edges that lead from the later node to the earlier one.
@@ -235,7 +234,7 @@ func TestDirectionsRefused(t *testing.T) {
 	requireError(run(d, func(o *Options) { o.Method = MethodEvidence }), "method evidence", "directions")
 	requireError(run(d, func(o *Options) {
 		o.Method, o.More = "mine", []Method{{Name: "mine", Condense: func(context.Context, *T, *Held, *Run,
-			[]*search.Result) (*Result, error) {
+			[]infer.Model) (*Result, error) {
 			return nil, nil
 		}}}
 	}), "method mine", "directions")

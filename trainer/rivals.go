@@ -13,7 +13,6 @@ import (
 	"rivulet/trainer/expert"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
-	"rivulet/trainer/search"
 )
 
 // Rivals answer arrivals without a graph, or with a byte of each node of T (docs/algorithm.md, section 7). They are
@@ -30,14 +29,14 @@ var errNoTables = errors.New("a rival has no tables of S")
 
 // rival makes the rival that a function fits for one model. It has no label or error propagation.
 func rival(build func(ctx context.Context, t *T, h *Held, r *Run, m infer.Model) (copiedRival, error)) Condenser {
-	return func(ctx context.Context, t *T, h *Held, r *Run, whole []*search.Result) (*Result, error) {
+	return func(ctx context.Context, t *T, h *Held, r *Run, whole []infer.Model) (*Result, error) {
 		of := map[infer.Model]copiedRival{}
-		for _, f := range whole {
-			d, err := build(ctx, t, h, r, f.Model)
+		for _, m := range whole {
+			d, err := build(ctx, t, h, r, m)
 			if err != nil {
 				return nil, err
 			}
-			of[f.Model] = d
+			of[m] = d
 		}
 		out := t.itself()
 		out.Tables = func(infer.Model) (*infer.Tables, error) { return nil, errNoTables }

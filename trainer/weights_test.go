@@ -18,7 +18,6 @@ import (
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
-	"rivulet/trainer/search"
 )
 
 // weighed is small with weights that are heavier inside of a class, with heavy tails.
@@ -170,7 +169,7 @@ func TestWeightsRefused(t *testing.T) {
 	}
 	o := options(30)
 	o.More = []Method{{Name: "mine", Condense: func(context.Context, *T, *Held, *Run,
-		[]*search.Result) (*Result, error) {
+		[]infer.Model) (*Result, error) {
 		return nil, nil
 	}}}
 	o.Method = "mine"

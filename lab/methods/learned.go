@@ -12,7 +12,6 @@ import (
 	"rivulet/lab/mcond"
 	"rivulet/trainer"
 	"rivulet/trainer/condense"
-	"rivulet/trainer/search"
 )
 
 // Settings are read by the methods learned, gcond, gcond-x and doscond.
@@ -86,7 +85,7 @@ func labelled(labels []int32) (n int) {
 // learned does docs/algorithm.md, section 4: models fitted on T influence S and M only through the choice among
 // snapshots and thresholds, by the accuracy of O→S, S→S and S→O on the support nodes.
 func (s Settings) learned(ctx context.Context, t *trainer.T, h *trainer.Held, r *trainer.Run,
-	whole []*search.Result) (*trainer.Result, error) {
+	whole []infer.Model) (*trainer.Result, error) {
 	relay, err := trainer.Whole(ctx, t, h, r, whole, "sgc")
 	if err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func (s Settings) learned(ctx context.Context, t *trainer.T, h *trainer.Held, r 
 
 // gcond learns S only, in the way that kind says; models fitted on it are deployed on T.
 func (s Settings) gcond(kind mcond.Options) trainer.Condenser {
-	return func(ctx context.Context, t *trainer.T, h *trainer.Held, r *trainer.Run, _ []*search.Result) (*trainer.Result,
+	return func(ctx context.Context, t *trainer.T, h *trainer.Held, r *trainer.Run, _ []infer.Model) (*trainer.Result,
 		error) {
 		in := input(t, r, func(s *mcond.Snapshot) (float64, error) {
 			_, accuracy, err := trainer.FitOn(ctx, t, h, r, condensed(s), "sgc")

@@ -11,7 +11,6 @@ import (
 	"rivulet/lab/mcond"
 	"rivulet/trainer"
 	"rivulet/trainer/condense"
-	"rivulet/trainer/search"
 )
 
 // Names of the methods: docs/algorithm.md, sections 4 (learned) and 7.
@@ -44,14 +43,14 @@ func All(s Settings) []trainer.Method {
 
 // coreset returns the method that makes S of nodes of T; the files of package condense say how each chooses them.
 func coreset(choose func(condense.Input, *rand.Rand) *condense.Condensation) trainer.Condenser {
-	return func(ctx context.Context, t *trainer.T, _ *trainer.Held, r *trainer.Run, _ []*search.Result) (*trainer.Result,
+	return func(ctx context.Context, t *trainer.T, _ *trainer.Held, r *trainer.Run, _ []infer.Model) (*trainer.Result,
 		error) {
 		return &trainer.Result{Condensation: choose(r.Input(t), r.Rand())}, ctx.Err()
 	}
 }
 
 // virtual makes virtual nodes, which serve by their tables; nothing is fitted on them.
-func virtual(ctx context.Context, t *trainer.T, _ *trainer.Held, r *trainer.Run, _ []*search.Result) (*trainer.Result,
+func virtual(ctx context.Context, t *trainer.T, _ *trainer.Held, r *trainer.Run, _ []infer.Model) (*trainer.Result,
 	error) {
 	v, err := condense.NewVNG(r.Input(t), r.Rand())
 	if err != nil {
