@@ -53,12 +53,14 @@ func NewMessage() *Message { return messages.Get().(*Message) }
 // Release gives the memory of messages back, some of which may be nil. Nothing of them is used afterwards.
 func Release(list []*Message) {
 	for _, m := range list {
-		if m == nil || m.Size() > maxKept {
+		if m == nil {
 			continue
 		}
 		a := &m.Arrival // its ids may be parts of records
+		if 16*cap(a.Edges)+4*(cap(a.Features.Indices)+cap(a.Features.Values)) > maxKept {
+			continue
+		}
 		clear(a.Edges)
-		clear(a.Features.Named)
 		*m = Message{Arrival: event.Arrival{Edges: a.Edges[:0], Features: event.Features{Indices: a.Features.Indices[:0],
 			Values: a.Features.Values[:0]}}}
 		messages.Put(m)
