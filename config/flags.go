@@ -3,9 +3,12 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"rivulet/internal/help"
 )
 
 // fileFlag is the name of the flag that names the file.
@@ -23,11 +26,36 @@ func Flags[T any](fs *pflag.FlagSet) {
 		if f.kind.name == "secret" || f.key == programVersion {
 			continue // other users can read command lines, or it is taken
 		}
-		flag := fs.VarPF(&text{value: f.def, placeholder: f.placeholder(), adds: f.kind.name == "map"}, f.key, "", f.help())
-		if f.kind.name == "bool" {
-			flag.NoOptDefVal = "true"
-		}
+		help.Group(fs, heading(f.key), func() {
+			flag := fs.VarPF(&text{value: f.def, placeholder: f.placeholder(), adds: f.kind.name == "map"}, f.key, "", f.help())
+			if f.kind.name == "bool" {
+				flag.NoOptDefVal = "true"
+			}
+			if connects(f.key) {
+				help.Rarely(flag)
+			}
+		})
 	}
+}
+
+// heading is the heading of a setting's flag in help: its section.
+func heading(key string) string {
+	if section, _, nested := strings.Cut(key, "."); nested {
+		return "Settings, " + section
+	}
+	return "Settings"
+}
+
+// named are the settings of connections that every reader of a help looks for: where the service is, and what is read
+// and written there.
+var named = []string{"kafka.brokers", "kafka.group", "kafka.topics.", "kafka.start_offset", "redis.url", "redis.prefix",
+	"redis.outage", "registry.urls"}
+
+// connects reports whether a setting says how a service is connected to, and not which: TLS, logins, limits.
+func connects(key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	return slices.Contains([]string{"kafka", "redis", "registry"}, section) &&
+		!slices.ContainsFunc(named, func(name string) bool { return strings.HasPrefix(key, name) })
 }
 
 // Alias gives flags short names besides their own, as {"redis": "redis.url"}. It must be called before parsing; help

@@ -11,12 +11,13 @@ import (
 
 	"rivulet/artifact/remote"
 	"rivulet/config"
+	"rivulet/event"
 	"rivulet/event/read"
 	"rivulet/internal/check"
-	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/mapping"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -52,13 +53,13 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 		count(checkPinned(ctx, cfg))
 		return made, failed, ctx.Err()
 	}
-	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	client, err := connect.Redis(cfg.Redis.RedisServer)
 	if err != nil {
 		return made, failed, err
 	}
 	defer func() { _ = client.Close() }()
 	r := check.Redis{Client: client, Address: cfg.Redis.URL.String(), Timeout: checkTimeout,
-		Advice: func(err error) string { return redisAdvice(err, consumerACL) },
+		Advice: func(err error) string { return connect.RedisAdvice(err, connect.ConsumerACL) },
 		Memory: func(ctx context.Context) (string, error) { return checkMemory(ctx, client) },
 		Load:   func(ctx context.Context) (string, error) { return loadOnce(ctx, cfg) }}
 	r.Run(ctx, count)
@@ -67,12 +68,12 @@ func Check(ctx context.Context, cfg config.Consumer, report func(check.Result)) 
 
 // checkKafka returns the checks of Kafka, whose client the caller closes.
 func checkKafka(cfg config.Consumer) (*check.Kafka, error) {
-	secure, _, err := security(cfg.Kafka.Brokers)
+	secure, _, err := connect.Security(cfg.Kafka.Brokers)
 	if err != nil {
 		return nil, err
 	}
 	topics := cfg.Kafka.Topics
-	k := &check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, Principal: principal(cfg.Kafka.Brokers, secure),
+	k := &check.Kafka{Brokers: cfg.Kafka.Brokers.Brokers, Principal: connect.Principal(cfg.Kafka.Brokers, secure),
 		TLS: secure != nil, Group: cfg.Kafka.Group, Purpose: purpose(cfg), Arrivals: topics.Arrivals,
 		Predictions: topics.Predictions,
 		DeadLetters: topics.DeadLetters, Labels: cfg.Labels.Topic, RecordBytes: int(cfg.Limits.RecordBytes),
@@ -80,30 +81,8 @@ func checkKafka(cfg config.Consumer) (*check.Kafka, error) {
 	if cfg.Delivery == config.ExactlyOnce {
 		k.TransactionalID = cmp.Or(cfg.Kafka.TransactionalID, cfg.Kafka.Group)
 	}
-	k.Client, err = ConnectKafka(cfg.Kafka.Brokers, k.Topics()...)
+	k.Client, err = connect.Kafka(cfg.Kafka.Brokers, k.Topics()...)
 	return k, err
-}
-
-// anonymous is the name of a client that does not log in.
-const anonymous = "User:ANONYMOUS"
-
-// principal is the name of this client in ACLs, by Kafka's defaults.
-func principal(b config.Brokers, secure tlsclient.Source) string {
-	if b.SASL.Mechanism != config.SASLNone {
-		return "User:" + cmp.Or(b.SASL.Username, b.SASL.OAuth.ClientID, "AWS") // a broker may take another claim of the token
-	}
-	if secure == nil {
-		return anonymous
-	}
-	c, err := secure.Config()
-	if err != nil || c.GetClientCertificate == nil {
-		return anonymous
-	}
-	pair, err := c.GetClientCertificate(nil)
-	if err != nil || pair.Leaf == nil {
-		return anonymous
-	}
-	return "User:" + pair.Leaf.Subject.String()
 }
 
 // checkRegistry asks the registry for its subjects, and for the schema of predictions where that must be
@@ -116,7 +95,7 @@ func checkRegistry(ctx context.Context, cfg config.Consumer) check.Result {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	schemas, err := openRegistry(cfg.Registry)
+	schemas, err := connect.Registry(cfg.Registry)
 	if err != nil {
 		return failed(err)
 	}
@@ -250,7 +229,7 @@ func sampleEdges(ctx context.Context, cfg config.Consumer) (near, far, read int,
 		return 0, 0, 0, err
 	}
 	forms.LookUp = cfg.Features.From != config.FromRecord
-	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -312,13 +291,13 @@ func Lint(cfg config.Consumer) (wrong []error) {
 			wrong = append(wrong, err)
 		}
 	}
-	_, _, err := security(cfg.Kafka.Brokers)
+	_, _, err := connect.Security(cfg.Kafka.Brokers)
 	try(err)
 	_, _, err = Forms(cfg.Input, cfg.Registry)
 	try(err)
 	_, _, err = outputCodec(cfg)
 	try(err)
-	_, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
+	_, closeStore, err := connect.Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if try(err); err == nil {
 		closeStore()
 	}
@@ -335,9 +314,28 @@ func Lint(cfg config.Consumer) (wrong []error) {
 	if cfg.Artifact != "" {
 		return wrong
 	}
-	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	client, err := connect.Redis(cfg.Redis.RedisServer)
 	if try(err); err == nil {
 		try(client.Close())
 	}
 	return wrong
+}
+
+// checkFeatures asks the store for the features of an id that nobody has.
+func checkFeatures(ctx context.Context, f config.Features, beside config.RedisServer) check.Result {
+	what := "features in redis " + f.Server(beside).URL.String()
+	store, end, err := connect.Features(f, beside, config.Limits{})
+	if err == nil {
+		defer end()
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		err = store.Read(ctx, []string{"1"}, []*event.Features{{}}, make([]*event.FieldError, 1))
+	}
+	if err != nil {
+		url := connect.FeaturesURL(f.FeatureServer)
+		return check.Result{State: check.Failed, What: what, Found: err.Error(),
+			Do: cmp.Or(connect.FeaturesAdvice(err, f.FeatureServer),
+				"look at "+url+" and redis.tls, and whether this Redis runs")}
+	}
+	return check.Result{State: check.OK, What: what, Found: "it answers"}
 }

@@ -11,6 +11,7 @@ import (
 	"rivulet/config"
 	"rivulet/internal/check"
 	"rivulet/internal/page"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/harness"
 )
@@ -119,7 +120,7 @@ func TestCheckOfAFullRedis(t *testing.T) {
 	server := harness.StartRedis(t)
 	cfg := brokerOf(t)
 	cfg.Redis.URL, cfg.Attach.Arrivals = config.RedisURL(server.URL()), config.On
-	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+	if err := connect.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
 		return p.Publish(t.Context(), growing(t, 9), serving.PublishOptions{})
 	}); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"rivulet/event/read"
 	"rivulet/internal/registry"
 	"rivulet/kafka/retry"
+	"rivulet/run/connect"
 )
 
 // Forms are the forms that records of arrivals and labels have by these settings. The registry is nil where there is
@@ -26,7 +27,7 @@ func Forms(in config.Input, r config.Registry) (forms read.Reader, known consume
 		return forms, nil, err
 	}
 	forms.Mapping = lines.Mapping
-	schemas, err := openRegistry(r)
+	schemas, err := connect.Registry(r)
 	if err != nil || schemas == nil {
 		return forms, nil, err
 	}
@@ -42,29 +43,6 @@ func LineForms(in config.Reading) (forms read.Reader, err error) {
 	return forms, err
 }
 
-// openRegistry returns the registry that settings name, nil where they name none.
-func openRegistry(r config.Registry) (*registry.Registry, error) {
-	if len(r.URLs) == 0 {
-		return nil, nil
-	}
-	o := registry.Options{URLs: r.URLs, Timeout: r.Timeout}
-	if r.Secure() {
-		var err error
-		o.TLS, err = tlsFiles{"registry.tls", r.TLS.CAFile, r.TLS.CertFile, r.TLS.KeyFile, r.TLS.ServerName}.client()
-		if err != nil {
-			return nil, err
-		}
-	}
-	if r.Username != "" {
-		who := account{"registry.password_file", r.Username, r.Password, r.PasswordFile}
-		if _, _, err := who.Credentials(); err != nil {
-			return nil, err
-		}
-		o.Login = who
-	}
-	return registry.New(o)
-}
-
 // outputCodec is the form of predictions. framed is the same form if it needs the registry, else nil: nothing may be
 // published before the registry has given the schema's id.
 func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output, err error) {
@@ -72,7 +50,7 @@ func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output,
 		out, err = codec("output.format", cfg.Output.Format)
 		return out, nil, err
 	}
-	schemas, err := openRegistry(cfg.Registry)
+	schemas, err := connect.Registry(cfg.Registry)
 	if err != nil {
 		return nil, nil, err
 	}

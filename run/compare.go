@@ -15,6 +15,7 @@ import (
 	"rivulet/internal/compare"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run/connect"
 )
 
 // CompareOptions choose what [Compare] reads.
@@ -83,12 +84,12 @@ func Compare(ctx context.Context, cfg config.Compare, o CompareOptions, log *slo
 // out, with one line of the log; if there are no others, the first one is the error.
 func readTopic(ctx context.Context, brokers config.Brokers, topic string, from time.Time, wait retry.Patience,
 	take func(*kafka.Record) error) (err error) {
-	client, err := ConnectKafka(brokers, topic)
+	client, err := connect.Kafka(brokers, topic)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := ReachKafka(ctx, brokers, client, topic); err != nil {
+	if err := connect.Reach(ctx, brokers, client, topic); err != nil {
 		return err
 	}
 	r, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: topic}, wait)
@@ -126,7 +127,7 @@ func readTopic(ctx context.Context, brokers config.Brokers, topic string, from t
 		wait.Logger.Warn("records that cannot be read are left out", "topic", topic, "records", unread, "first", first)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		err = adviseKafka(err, brokers)
+		err = connect.AdviseKafka(err, brokers)
 	}
 	return err
 }

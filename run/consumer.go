@@ -29,6 +29,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
+	"rivulet/run/connect"
 )
 
 // Consumer runs the service until ctx ends, then drains: the consumer first, whose batches still need a version,
@@ -140,7 +141,7 @@ func (s *streamService) close() {
 // meanwhile it returns nil, and nothing can be run.
 func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel context.CancelCauseFunc) error {
 	cfg, log := s.cfg, s.log
-	from, end, err := servedVersions(ctx, cfg, consumerACL, log, s.background, cancel)
+	from, end, err := servedVersions(ctx, cfg, connect.ConsumerACL, log, s.background, cancel)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	if err != nil {
 		return err
 	}
-	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
+	store, closeStore, err := connect.Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return err
 	}
@@ -187,12 +188,12 @@ func (s *streamService) run(running context.Context) error {
 	s.background.start(running, s.adviseTopic)
 	err := resolveOutput(running, s.framed, retry.Patience{Observer: s.told, Logger: s.log})
 	if err == nil {
-		err = adviseKafka(s.consumer.Run(running), s.cfg.Kafka.Brokers)
+		err = connect.AdviseKafka(s.consumer.Run(running), s.cfg.Kafka.Brokers)
 	} else if running.Err() != nil { // a stop while the registry was away
 		err = nil
 	}
 	s.background.end()
-	return advised(errors.Join(err, s.background.failed), consumerACL)
+	return connect.Advised(errors.Join(err, s.background.failed), connect.ConsumerACL)
 }
 
 // adviseTopic warns once of settings of the topic of arrivals by which records are lost before they are read. It waits
@@ -221,8 +222,8 @@ const adviseEvery = 30 * time.Second
 type wire struct {
 	versions versions
 	forms    read.Reader
-	registry consumer.Registry // has the schemas of forms; nil: there is none
-	features FeatureStore      // nil: arrivals bring their features
+	registry consumer.Registry    // has the schemas of forms; nil: there is none
+	features connect.FeatureStore // nil: arrivals bring their features
 	out      event.Codec
 }
 
@@ -234,7 +235,7 @@ func newConsumer(cfg config.Consumer, w wire, log *slog.Logger,
 		return nil, nil, err
 	}
 	topics := cfg.Kafka.Topics
-	client, err := ConnectKafka(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, topics.Arrivals, topics.Predictions, topics.DeadLetters)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -175,7 +176,7 @@ func TestAStopEndsInTimeWhateverHangs(t *testing.T) {
 		cfg.Registry.URLs = []string{"http://" + hanging(t)}
 		var log harness.Transcript
 		ends(t, cfg, &log, later(&log, func() {
-			client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+			client, err := connect.Kafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 			expect.OK(t, err)
 			defer client.Close()
 			sink, err := kafka.NewSink(client, "", retry.Patience{})

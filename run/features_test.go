@@ -22,6 +22,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -29,7 +30,7 @@ import (
 // fill writes the features of arrivals to a store.
 func fill(t *testing.T, f config.FeatureServer, beside config.RedisServer, arrivals []event.Arrival) {
 	t.Helper()
-	err := WithFeatures(f, beside, func(s *featurestore.Store) error {
+	err := connect.WithFeatures(f, beside, func(s *featurestore.Store) error {
 		var entries []featurestore.Entry
 		for i := range arrivals {
 			value, err := read.FeatureForm(f.Format).Append(nil, &arrivals[i].Features)
@@ -87,7 +88,7 @@ func TestFeaturesFromRedisOnTheStream(t *testing.T) {
 			}
 		}
 		if k.where == "real" { // who reads may not write
-			err := WithFeatures(f.FeatureServer, cfg.Redis.RedisServer, func(s *featurestore.Store) error {
+			err := connect.WithFeatures(f.FeatureServer, cfg.Redis.RedisServer, func(s *featurestore.Store) error {
 				return s.Put(t.Context(), []featurestore.Entry{{ID: "x", Value: []byte("x")}}, 0)
 			})
 			if !mapping.Refused(err) || !strings.Contains(err.Error(), "the line of rivulet-fill in deploy/redis.acl") {
@@ -173,7 +174,7 @@ func TestLinesLookFeaturesUp(t *testing.T) {
 	cfg := config.Default[config.Consumer]()
 	cfg.Features.From, cfg.Features.Format, cfg.Features.URL = config.FromRedis, "json",
 		config.RedisURL("redis://"+miniredis.RunT(t).Addr())
-	store, end, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
+	store, end, err := connect.Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	expect.OK(t, err)
 	defer end()
 	fill(t, cfg.Features.FeatureServer, cfg.Redis.RedisServer, []event.Arrival{{ID: "a", Features: event.Features{Values: []float32{1, 2, 3}}}})

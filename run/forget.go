@@ -5,12 +5,13 @@ import (
 
 	"rivulet/config"
 	"rivulet/consumer"
+	"rivulet/run/connect"
 )
 
 // forgetter removes what a consumer stores of ids, and their features where these are looked up.
 type forgetter struct {
 	rows     source
-	features FeatureStore // nil: arrivals bring their features
+	features connect.FeatureStore // nil: arrivals bring their features
 }
 
 // newForgetter returns the forgetter that the settings want; nil where input.forget is off.

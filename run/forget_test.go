@@ -15,6 +15,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -28,7 +29,7 @@ func TestForgottenIDsLeaveNothing(t *testing.T) {
 			cfg := stackOf(t, b)
 			cfg.Delivery, cfg.Attach.Arrivals, cfg.Input.Forget = delivery, config.On, config.On
 			cfg.Features.From = config.FromRedis
-			client, err := ConnectRedis(cfg.Redis.RedisServer)
+			client, err := connect.Redis(cfg.Redis.RedisServer)
 			expect.OK(t, err)
 			defer func() { _ = client.Close() }()
 			arrivals, _ := newcomers(b, 4)

@@ -13,6 +13,7 @@ import (
 	"rivulet/internal/observe"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run/connect"
 )
 
 // labelSink is told of labels.
@@ -29,7 +30,7 @@ type labelSink interface {
 func followLabels(ctx context.Context, cfg config.Consumer, forms *read.Reader, known consumer.Registry,
 	log *slog.Logger, to labelSink) error {
 	wait := retry.Patience{Observer: labelRetries{to}, Logger: log}
-	r, end, err := openReader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
+	r, end, err := connect.Reader(cfg.Kafka.Brokers, kafka.ReaderOptions{Topic: cfg.Labels.Topic,
 		FetchBytes: int(cfg.Kafka.Fetch.MaxBytes), FetchWait: cfg.Kafka.Fetch.MaxWait}, wait)
 	if err != nil {
 		return err

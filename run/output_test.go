@@ -27,6 +27,7 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/expect"
 )
@@ -111,7 +112,7 @@ func stackOf(t *testing.T, b *artifact.Bundle) config.Consumer {
 	expect.OK(t, err)
 	t.Cleanup(redis.Close)
 	cfg.Redis.URL = config.RedisURL(redis.URL())
-	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	client, err := connect.Redis(cfg.Redis.RedisServer)
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
@@ -129,7 +130,7 @@ func stream(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) []event
 // sendTo publishes arrivals.
 func sendTo(t *testing.T, cfg config.Consumer, arrivals []event.Arrival) {
 	t.Helper()
-	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	expect.OK(t, err)
 	defer client.Close()
 	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", slog.New(slog.DiscardHandler))

@@ -13,6 +13,7 @@ import (
 	"rivulet/internal/page"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -25,7 +26,7 @@ func Page(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(url
 		return err
 	}
 	background := &services{}
-	from, end, err := servedVersions(ctx, pageAsConsumer(cfg), pageACL, log, background,
+	from, end, err := servedVersions(ctx, pageAsConsumer(cfg), connect.PageACL, log, background,
 		func(error) {}, page.Capability) // the page shows versions, also while Redis refuses it
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func Page(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(url
 	defer end()
 	defer background.end() // first: the watcher still releases its versions
 	o.Versions = from.source
-	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
+	store, closeStore, err := connect.Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll fu
 	if cfg.Labels.Topic != "" {
 		names = append(names, cfg.Labels.Topic)
 	}
-	client, err := ConnectKafka(cfg.Kafka.Brokers, names...)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, names...)
 	if err != nil {
 		return o, closeAll, err
 	}
@@ -92,7 +93,7 @@ func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll fu
 	if cfg.Artifact != "" {
 		return o, closeAll, nil
 	}
-	publications, end, err := openPublisher(cfg.Redis.RedisServer)
+	publications, end, err := connect.Publisher(cfg.Redis.RedisServer)
 	if err != nil {
 		return o, closeAll, err
 	}
@@ -100,7 +101,7 @@ func pageOptions(cfg config.Page, log *slog.Logger) (o page.Options, closeAll fu
 	if a := cfg.Page.Activate; a.Username != "" {
 		as := cfg.Redis.RedisServer
 		as.Username, as.Password, as.PasswordFile = a.Username, a.Password, a.PasswordFile
-		activator, end, err := openPublisher(as)
+		activator, end, err := connect.Publisher(as)
 		if err != nil {
 			return o, closeAll, err
 		}
@@ -155,8 +156,8 @@ func listenForPage(ctx context.Context, s config.PageServer, o *page.Options) (l
 	if g.TLS = s.TLS.CertFile != ""; g.TLS {
 		url = "https" + url[len("http"):]
 	}
-	if g.Tokens, err = tokensOf("page.", s.Access, o.Log); err == nil {
-		if o.TLS, err = serverTLS("page.tls", s.TLS); err == nil {
+	if g.Tokens, err = connect.Tokens("page.", s.Access, o.Log); err == nil {
+		if o.TLS, err = connect.ServerTLS("page.tls", s.TLS); err == nil {
 			return l, url, nil
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"rivulet/config"
 	"rivulet/event"
 	"rivulet/internal/replay"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -89,7 +90,7 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 		s.Username, s.Password = user, config.Secret(password)
 		return s
 	}
-	publisher, end, err := openPublisher(as("rivulet-trainer", "change-me-too"))
+	publisher, end, err := connect.Publisher(as("rivulet-trainer", "change-me-too"))
 	expect.OK(t, err)
 	defer end()
 	var names []string
@@ -141,7 +142,7 @@ func TestRightsOfThePageInRedis(t *testing.T) {
 	}
 	for user, password := range map[string]string{"rivulet-page": "change-me-three",
 		"rivulet-activate": "change-me-four"} {
-		client, err := ConnectRedis(as(user, password))
+		client, err := connect.Redis(as(user, password))
 		expect.OK(t, err)
 		t.Cleanup(func() { _ = client.Close() })
 		denied := map[string]error{"removing rows": client.Unlink(t.Context(), "rivulet:v:1:rows:0").Err(),
@@ -192,7 +193,7 @@ func TestThePageHasTLSAndAToken(t *testing.T) {
 func TestAPageLeavesNoTraceInKafka(t *testing.T) {
 	cfg := brokerOf(t)
 	log := slog.New(slog.DiscardHandler)
-	client, err := ConnectKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, cfg.Kafka.Topics.Arrivals)
 	expect.OK(t, err)
 	defer client.Close()
 	topic, err := replay.NewTopic(client, cfg.Kafka.Topics.Arrivals, "", log)
@@ -212,7 +213,7 @@ func TestAPageLeavesNoTraceInKafka(t *testing.T) {
 	if s.Totals != [3]int64{1, 0, 0} {
 		t.Errorf("the page has seen %v records, want one arrival", s.Totals)
 	}
-	r, end, err := Services{Brokers: cfg.Kafka.Brokers, Log: log}.Reader(cfg.Kafka.Topics.Arrivals, cfg.Kafka.Group)
+	r, end, err := connect.Services{Brokers: cfg.Kafka.Brokers, Log: log}.Reader(cfg.Kafka.Topics.Arrivals, cfg.Kafka.Group)
 	expect.OK(t, err)
 	defer end()
 	g, err := r.Group(t.Context())

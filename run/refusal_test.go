@@ -15,6 +15,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/mappingtest"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/expect"
 )
@@ -25,7 +26,7 @@ func published(t *testing.T) (config.Consumer, *miniredis.Miniredis) {
 	cfg, server := brokerOf(t), miniredis.RunT(t)
 	cfg.Redis.URL = config.RedisURL("redis://" + server.Addr())
 	cfg.Redis.Retry.Attempts, cfg.Redis.PollInterval = 0, 10*time.Millisecond
-	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+	if err := connect.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
 		return p.Publish(t.Context(), growing(t, 9), serving.PublishOptions{})
 	}); err != nil {
 		t.Fatal(err)

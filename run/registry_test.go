@@ -21,6 +21,7 @@ import (
 	"rivulet/event/read"
 	"rivulet/internal/devstack"
 	"rivulet/internal/registry"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -240,6 +241,6 @@ func TestCheckOfTheRegistry(t *testing.T) {
 	}
 	var known *registry.Registry
 	cfg.Registry.PasswordFile, cfg.Registry.Password = filepath.Join(t.TempDir(), "none"), ""
-	known, err := openRegistry(cfg.Registry)
+	known, err := connect.Registry(cfg.Registry)
 	expect.Error(t, err, "registry.password_file", "%v,", known)
 }

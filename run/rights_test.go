@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -29,7 +30,7 @@ func TestRightsInRedis(t *testing.T) {
 		s.Username, s.Password = user, config.Secret(password)
 		return s
 	}
-	client, err := ConnectRedis(as("rivulet-trainer", "change-me-too"))
+	client, err := connect.Redis(as("rivulet-trainer", "change-me-too"))
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	publisher, err := serving.NewPublisher(client, cfg.Redis.Prefix)
@@ -57,7 +58,7 @@ func TestRightsInRedis(t *testing.T) {
 	if removed, err := publisher.Prune(t.Context(), 0); err != nil || len(removed) != 1 || removed[0] != second {
 		t.Errorf("removed %q (%v), want %s", removed, err, second)
 	}
-	reader, err := ConnectRedis(cfg.Redis.RedisServer)
+	reader, err := connect.Redis(cfg.Redis.RedisServer)
 	expect.OK(t, err)
 	defer func() { _ = reader.Close() }()
 	for name, denied := range map[string]error{
@@ -103,7 +104,7 @@ func TestRightsOfServe(t *testing.T) {
 			stream(t, cfg, first)
 		}
 	}
-	client, err := ConnectRedis(serve.Redis.RedisServer)
+	client, err := connect.Redis(serve.Redis.RedisServer)
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	expect.Error(t, client.HSet(t.Context(), "rivulet:v:1:arrivals:0:0", "id", "row").Err(), "NOPERM", "writing a row")

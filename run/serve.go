@@ -13,6 +13,7 @@ import (
 	"rivulet/internal/httpd"
 	"rivulet/internal/observe"
 	"rivulet/internal/serve"
+	"rivulet/run/connect"
 )
 
 // Serve answers arrivals over HTTP until ctx ends, then finishes the requests under way. docs/serve.md is for users.
@@ -35,14 +36,14 @@ func serveUntil(ctx context.Context, listener net.Listener, cfg config.Serve, lo
 	b := build.Read()
 	log.Info("the server starts", "version", b.Version, "commit", b.Commit, "go", b.Go)
 	logSettings(log, cfg)
-	secured, err := serverTLS("serve.tls", cfg.Server.TLS)
+	secured, err := connect.ServerTLS("serve.tls", cfg.Server.TLS)
 	if err != nil {
 		return err
 	}
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	background := &services{}
-	from, end, err := servedVersions(ctx, serverAsConsumer(cfg), serveACL, log, background, cancel)
+	from, end, err := servedVersions(ctx, serverAsConsumer(cfg), connect.ServeACL, log, background, cancel)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func serveUntil(ctx context.Context, listener net.Listener, cfg config.Serve, lo
 	if err := background.startDebug(ctx, cfg.Debug, config.Shown(cfg), log); err != nil {
 		return err
 	}
-	store, closeStore, err := Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
+	store, closeStore, err := connect.Features(cfg.Features, cfg.Redis.RedisServer, cfg.Limits)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func serveUntil(ctx context.Context, listener net.Listener, cfg config.Serve, lo
 	if ctx.Err() == nil && err == nil { // not a stop: the watcher gave up
 		err = context.Cause(running)
 	}
-	return advised(err, serveACL)
+	return connect.Advised(err, connect.ServeACL)
 }
 
 // serverAsConsumer are the settings of a consumer that predicts as the server does.
@@ -104,11 +105,9 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 		TLS:      secured, Origin: httpd.Origin{TLS: secured != nil, Hosts: limits.Hosts},
 		Health: observe.Handler(observer), Metrics: observer.Registry(), Log: log,
 	}
-	if o.Tokens, err = tokensOf("serve.", limits.Access, log); err != nil {
+	if o.Tokens, err = connect.Tokens("serve.", limits.Access, log); err != nil {
 		return nil, err
 	}
-	if file, ok := o.Tokens.(*tokenFile); ok {
-		file.register(o.Metrics)
-	}
+	connect.MeasureTokens(o.Tokens, o.Metrics)
 	return serve.New(o)
 }

@@ -27,6 +27,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
@@ -181,7 +182,7 @@ func TestServeFollowsCurrent(t *testing.T) {
 	cfg.Attach.Arrivals = config.On
 	first, _ := newcomers(b, 9)
 	stream(t, cfg, first) // these are nodes now
-	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	client, err := connect.Redis(cfg.Redis.RedisServer)
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	before := rowsOfArrivals(t, client, cfg.Redis.Prefix)
@@ -271,7 +272,7 @@ func TestServeWaitsForAVersion(t *testing.T) {
 
 func publish(t *testing.T, s config.RedisServer, b *artifact.Bundle) {
 	t.Helper()
-	client, err := ConnectRedis(s)
+	client, err := connect.Redis(s)
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	publisher, err := serving.NewPublisher(client, s.Prefix)
@@ -324,7 +325,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	expect.OK(t, artifact.Write(filepath.Join(dir, "a"), b))
 	file := filepath.Join(dir, "tokens")
 	expect.OK(t, os.WriteFile(file, []byte("\nfirst\n second \n"), 0o600))
-	tokens, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler))
+	tokens, err := connect.Tokens("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
 	for token, want := range map[string]bool{"first": true, "second": true, "": false, "firs": false, "third": false} {
 		if tokens.Takes(token) != want {
@@ -339,12 +340,12 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if tokens.Takes("third") {
 		t.Error("the file was removed, and its token is still valid")
 	}
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil ||
+	if _, err := connect.Tokens("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil ||
 		!strings.Contains(err.Error(), "serve.token_file") {
 		t.Error(err)
 	}
 	expect.OK(t, os.WriteFile(file, []byte("\n"), 0o600))
-	if _, err := tokensOf("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil ||
+	if _, err := connect.Tokens("serve.", config.Access{TokenFile: file}, slog.New(slog.DiscardHandler)); err == nil ||
 		!strings.Contains(err.Error(), "no token") {
 		t.Error(err)
 	}
@@ -374,7 +375,7 @@ func TestServeWithTLSAndTokens(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := serverTLS("serve.tls", config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil ||
+	if _, err := connect.ServerTLS("serve.tls", config.ServerTLS{CertFile: "missing", KeyFile: "missing"}); err == nil ||
 		!strings.Contains(err.Error(), "serve.tls.cert_file") {
 		t.Error(err)
 	}

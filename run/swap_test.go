@@ -12,6 +12,7 @@ import (
 	"rivulet/artifact/artifacttest"
 	"rivulet/event"
 	"rivulet/event/json"
+	"rivulet/run/connect"
 	"rivulet/schema"
 	"rivulet/serving"
 	"rivulet/test/expect"
@@ -78,7 +79,7 @@ func TestASchemaFittedAnewTakesOverInMidStream(t *testing.T) {
 		return got
 	}
 	expect.Same(t, map[string]string{"a0": "v1", "a1": "v1", "a2": "v1", "a3": "v1"}, answers("a"), "before")
-	if err := WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+	if err := connect.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
 		return p.Publish(t.Context(), second, serving.PublishOptions{OtherData: true}) // positions move
 	}); err != nil {
 		t.Fatal(err)

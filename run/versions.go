@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
 
 	"rivulet/artifact"
 	"rivulet/artifact/remote"
@@ -16,6 +20,7 @@ import (
 	"rivulet/internal/observe"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -181,7 +186,7 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 	// once; meanwhile nothing is predicted, and requests are answered 503.
 	if err := watcher.Load(ctx); ctx.Err() == nil && mapping.Refused(err) {
 		end()
-		return from, nil, advised(err, acl)
+		return from, nil, connect.Advised(err, acl)
 	}
 	background.startVital(ctx, failed, watcher.Run)
 	return versions{watcher}, end, nil
@@ -221,7 +226,7 @@ func signersOf(file string) ([]ed25519.PublicKey, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := readSmall(file)
+	text, err := connect.ReadSmall(file)
 	if err != nil {
 		return nil, fmt.Errorf("verify_key_file: %w", err)
 	}
@@ -244,7 +249,7 @@ func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*s
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := ConnectRedis(cfg.Redis.RedisServer)
+	client, err := connect.Redis(cfg.Redis.RedisServer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -259,4 +264,13 @@ func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*s
 		return nil, nil, fmt.Errorf("following CURRENT: %w", err)
 	}
 	return w, client.Close, nil
+}
+
+// instance names this process among others on this and other hosts.
+func instance() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(os.Getpid())) + "@" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }

@@ -66,6 +66,14 @@ func Methods(more []Method) (names []string) {
 	return names
 }
 
+// ArtifactMethods returns the names of the methods that make artifacts, in order: all but comparisons.
+func ArtifactMethods(more []Method) []string {
+	return slices.DeleteFunc(Methods(more), func(name string) bool {
+		m, _ := (&Options{Method: name, More: more}).method()
+		return m.Comparison
+	})
+}
+
 // method returns the method of a run; known reports whether there is one of its name.
 func (o *Options) method() (m Method, known bool) {
 	all := slices.Concat(methods, o.More)

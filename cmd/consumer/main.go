@@ -16,6 +16,7 @@ import (
 	"rivulet"
 	"rivulet/config"
 	"rivulet/internal/cli"
+	"rivulet/internal/help"
 	"rivulet/run"
 )
 
@@ -41,5 +42,6 @@ func command() *cobra.Command {
 			})
 	}
 	cmd.AddCommand(checkCommand(), lintCommand())
+	help.Install(cmd)
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
 	"rivulet/internal/replay"
-	"rivulet/run"
+	"rivulet/run/connect"
 )
 
 // deadLetterFlags choose dead letters.
@@ -42,9 +42,9 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 	if since, err = parseTime("--from", f.from); err != nil {
 		return nil, topics, since, err
 	}
-	client, err := run.ConnectKafka(cfg.Kafka.Brokers)
+	client, err := connect.Kafka(cfg.Kafka.Brokers)
 	if err == nil {
-		err = run.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, cfg.Kafka.Topics.DeadLetters)
+		err = connect.Reach(cmd.Context(), cfg.Kafka.Brokers, client, cfg.Kafka.Topics.DeadLetters)
 	}
 	if err != nil {
 		return nil, topics, since, err

@@ -16,7 +16,7 @@ import (
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/featurestore"
 	"rivulet/internal/replay"
-	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/schema"
 )
 
@@ -72,7 +72,7 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = run.WithFeatures(cfg.Features, cfg.Redis, func(s *featurestore.Store) error { return p.put(cmd, s, chosen) })
+		err = connect.WithFeatures(cfg.Features, cfg.Redis, func(s *featurestore.Store) error { return p.put(cmd, s, chosen) })
 		fmt.Fprintf(cmd.ErrOrStderr(), "features of %d nodes are written, as %s, under %sID\n", p.written, p.form,
 			cfg.Features.Prefix)
 		return err

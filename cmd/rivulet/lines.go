@@ -14,6 +14,7 @@ import (
 	"rivulet/internal/cli"
 	"rivulet/internal/observe"
 	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -66,6 +67,6 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o run.
 	if versions, err = run.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
 		return nil, o, nil, err
 	}
-	o.Features, end, err = run.Features(lines.Features, lines.Redis, lines.Limits)
+	o.Features, end, err = connect.Features(lines.Features, lines.Redis, lines.Limits)
 	return versions, o, end, err
 }

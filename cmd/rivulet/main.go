@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rivulet/internal/cli"
+	"rivulet/internal/help"
 )
 
 func main() { cli.Main(root()) }
@@ -16,5 +17,6 @@ func root() *cobra.Command {
 	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
 		explainCommand(), inspectCommand(), compareCommand(),
 		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
+	help.Install(cmd)
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/observe"
 	"rivulet/internal/replay"
-	"rivulet/run"
+	"rivulet/run/connect"
 )
 
 // chunk is the largest number of arrivals that a replay sends at once.
@@ -161,12 +161,12 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 			topics = append(topics, more)
 		}
 	}
-	client, err := run.ConnectKafka(cfg.Kafka.Brokers, topics...)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, topics...)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := run.ReachKafka(cmd.Context(), cfg.Kafka.Brokers, client, topics...); err != nil {
+	if err := connect.Reach(cmd.Context(), cfg.Kafka.Brokers, client, topics...); err != nil {
 		return err
 	}
 	log := observe.PlainLogger(os.Stderr)

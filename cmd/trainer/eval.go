@@ -70,7 +70,7 @@ func newStudyFlags(cmd *cobra.Command) *studyFlags {
 		"attachments besides the one that each method is made for: joint, frozen")
 	flags.BoolVar(&f.o.Ablations, "ablations", false,
 		"measure learned also plain, without L_str, without L_ind and from a random M")
-	f.learn = newLearnFlags(flags)
+	f.learn = newLearnFlags(flags).studies()
 	return f
 }
 

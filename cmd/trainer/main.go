@@ -9,6 +9,7 @@ import (
 
 	"rivulet/cmd/trainer/versions"
 	"rivulet/internal/cli"
+	"rivulet/internal/help"
 )
 
 // collectAt is the growth of the heap in percent at which garbage is collected, unless GOGC says otherwise. The heap
@@ -51,5 +52,6 @@ func root() *cobra.Command {
 	cmd.AddGroup(lakeGroup)
 	cmd.AddCommand(lakeCommands()...)
 	cmd.AddCommand(versions.Commands()...)
+	help.Install(cmd)
 	return cmd
 }

@@ -134,25 +134,26 @@ func TestTrainLearned(t *testing.T) {
 		Learned struct {
 			Rounds int     `json:"rounds"`
 			Lambda float64 `json:"lambda"`
+			Beta   float64 `json:"beta"`
+			Mu     float64 `json:"mu"`
 			Delta  float64 `json:"delta"`
-			Search []any   `json:"search"`
 		} `json:"learned"`
 		Results []struct {
 			Method, Attachment string
 		} `json:"results"`
 	}
-	out, err := run("--method learned --rounds 2 --plain --delta 0.6 --search --search-lambda 0,1 --search-beta 10 " +
-		"--search-rounds 1 --json")
+	out, err := run("--method learned --rounds 2 --lambda 0.5 --beta 10 --mu 0.2 --delta 0.6 --json")
 	expect.OK(t, err)
 	var got outcome
 	expect.OK(t, json.Unmarshal([]byte(out), &got))
-	if l := got.Learned; l.Rounds != 2 || l.Delta != 0.6 || len(l.Search) != 2 ||
-		got.Results[1].Method != "learned plain" || got.Results[1].Attachment != "joint" {
+	if l := got.Learned; l.Rounds != 2 || l.Lambda != 0.5 || l.Beta != 10 || l.Mu != 0.2 || l.Delta != 0.6 ||
+		got.Results[1].Method != "learned" || got.Results[1].Attachment != "joint" {
 		t.Errorf("learned %+v, %+v", l, got.Results[1])
 	}
 	for line, want := range map[string]string{
 		"--rounds 2":                  "--rounds is for method learned, not solved",
-		"--search":                    "search is for method learned, not solved",
+		"--search":                    "unknown flag: --search", // ablations and comparisons are for eval
+		"--method learned --plain":    "unknown flag: --plain",
 		"--method learned --rounds 0": "rounds is 0, want at least 1",
 		"--method learned --beta -1":  "beta is -1",
 		"--method gcond":              "makes no artifact",

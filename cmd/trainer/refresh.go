@@ -24,6 +24,7 @@ import (
 	"rivulet/internal/observe"
 	"rivulet/internal/refresh"
 	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/trainer"
 	"rivulet/trainer/merge"
 )
@@ -143,7 +144,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		store, end, err := run.Features(cfg.Features, cfg.Redis, cfg.Limits)
+		store, end, err := connect.Features(cfg.Features, cfg.Redis, cfg.Limits)
 		if err != nil {
 			return err
 		}
@@ -269,7 +270,7 @@ func (f *refreshFlags) refresher(given *refresh.Graph, cfg config.Refresh, progr
 	}
 	return &refresh.Refresher{Sign: key, Graph: given, Arrivals: arrivals, Labels: labels,
 		Current: f.current,
-		ToRedis: f.publish, Keep: f.keep, Services: run.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
+		ToRedis: f.publish, Keep: f.keep, Services: connect.Services{Brokers: cfg.Kafka.Brokers, Server: cfg.Redis, Log: log},
 		Forms: forms, Registry: known, Limits: run.Limits(cfg.Limits), Check: check, RefitSchema: f.refit,
 		IgnoreUnknown: cfg.Input.UnknownFeatures == config.Ignore, Waiting: f.waiting, UpdateFeatures: f.update,
 		MaxDrop: f.maxDrop, Options: f.options,

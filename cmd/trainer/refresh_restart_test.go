@@ -25,7 +25,7 @@ import (
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
-	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
@@ -254,7 +254,7 @@ func TestAGroupOfConsumersIsRefused(t *testing.T) {
 	produce(t, w.broker.Addr(), w.arrivals[:100], w.labels)
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{w.kafkaAddr}
-	client, err := run.ConnectKafka(brokers)
+	client, err := connect.Kafka(brokers)
 	expect.OK(t, err)
 	defer client.Close()
 	source, err := kafka.NewSource(client, kafka.SourceOptions{Group: "refresh", Topics: []string{"arrivals"}},

@@ -27,7 +27,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/refresh"
 	"rivulet/internal/replay"
-	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer"
@@ -304,7 +304,7 @@ func sink(t *testing.T, broker, name string) *replay.Topic {
 	t.Helper()
 	brokers := config.Default[config.Refresh]().Kafka.Brokers
 	brokers.Brokers = []string{broker}
-	client, err := run.ConnectKafka(brokers)
+	client, err := connect.Kafka(brokers)
 	expect.OK(t, err)
 	t.Cleanup(client.Close)
 	topic, err := replay.NewTopic(client, name, "gzip", nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rivulet/internal/help"
 	"rivulet/schema"
 	"rivulet/trainer"
 )
@@ -20,16 +21,18 @@ type schemaFlags struct{ kinds, missing map[string]string }
 
 func registerSchema(flags *pflag.FlagSet, o *trainer.Options) *schemaFlags {
 	f := &schemaFlags{}
-	flags.StringToStringVar(&f.kinds, "feature", nil,
-		"kind of a named column, NAME=number, bool, category, text[:BUCKETS], time[:PART+PART], age[:DATE or :COLUMN] or "+
-			"vector; may be given again")
-	flags.StringToStringVar(&f.missing, "missing", nil,
-		"what a missing value of a named column becomes: NAME=mean, zero, column (one that says so) or refuse; may be "+
-			"given again")
-	flags.IntVar(&o.Schema.MinCount, "min-count", schema.DefaultMinCount,
-		"original nodes that a category must have to be one of its own; rarer ones share one with values never seen")
-	flags.IntVar(&o.Schema.Buckets, "buckets", schema.DefaultBuckets,
-		"positions of the hashed words of a text, where --feature does not say")
+	help.Group(flags, "Named columns", func() {
+		flags.StringToStringVar(&f.kinds, "feature", nil,
+			"kind of a named column, NAME=number, bool, category, text[:BUCKETS], time[:PART+PART], age[:DATE or :COLUMN] or "+
+				"vector; may be given again")
+		flags.StringToStringVar(&f.missing, "missing", nil,
+			"what a missing value of a named column becomes: NAME=mean, zero, column (one that says so) or refuse; may be "+
+				"given again")
+		flags.IntVar(&o.Schema.MinCount, "min-count", schema.DefaultMinCount,
+			"original nodes that a category must have to be one of its own; rarer ones share one with values never seen")
+		flags.IntVar(&o.Schema.Buckets, "buckets", schema.DefaultBuckets,
+			"positions of the hashed words of a text, where --feature does not say")
+	})
 	return f
 }
 

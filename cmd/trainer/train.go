@@ -22,6 +22,7 @@ import (
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
+	"rivulet/internal/help"
 	"rivulet/lab/methods"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -53,28 +54,33 @@ func trainCommand() *cobra.Command {
 			"  trainer data init shop && trainer train --data shop --out out/shop   # tables nodes.csv and edges.csv in shop\n" +
 			"  trainer train --preset small --models auto --out out/best     # the model that is best on validation\n" +
 			"  trainer train --preset flickr --ratio 0.005 --out out/flickr --json\n" +
-			"  trainer train --preset small --nodes 40 --method learned --search --out " +
-			"out/learned",
+			"  trainer train --preset small --nodes 40 --method learned --lambda 0.1 " +
+			"--out out/learned",
 	}
 	flags := cmd.Flags()
 	out.register(flags)
-	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+strings.Join(trainer.Methods(laboratory),
-		", ")+"; gcond, gcond-x, doscond, cached, logreg, mlp, glnn and evidence are for eval only")
-	runFlags(flags, &o)
-	named := registerSchema(flags, &o)
+	flags.StringVar(&o.Method, "method", o.Method, "condensation method: "+
+		strings.Join(trainer.ArtifactMethods(laboratory), ", ")+"; eval measures these and others")
 	sizeFlags(cmd, &o)
 	data := dataFlags(flags)
+	named := registerSchema(flags, &o)
+	runFlags(flags, &o)
 	learn := newLearnFlags(flags)
-	flags.Float64Var(&o.Coverage, "coverage", o.Coverage, coverageUsage)
-	flags.BoolVar(&o.Representation, "representation", o.Representation, representationUsage)
-	flags.BoolVar(&o.Spread, "spread", o.Spread,
-		spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
+	help.Group(flags, headArtifact, func() {
+		flags.Float64Var(&o.Coverage, "coverage", o.Coverage, coverageUsage)
+		flags.BoolVar(&o.Representation, "representation", o.Representation, representationUsage)
+		flags.BoolVar(&o.Spread, "spread", o.Spread,
+			spreadUsage+"; the artifact then has what they are fitted to, for PyTorch")
+	})
 	registerKinds(flags, &o)
 	withMap := registerMap(flags, &o)
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, seedUsage)
-	heldOut := flags.String("held-out", "", "task links: write the edges that were held out, to choose and to measure, "+
-		"to this file: a CSV of role, node and candidate, with which others can check the scores; empty: no file")
-	flags.BoolVar(&table, "table", false, tableUsage)
+	var heldOut *string
+	help.Group(flags, headEvaluation, func() {
+		heldOut = flags.String("held-out", "", "task links: write the edges that were held out, to choose and to measure, "+
+			"to this file: a CSV of role, node and candidate, with which others can check the scores; empty: no file")
+		flags.BoolVar(&table, "table", false, tableUsage)
+	})
 	flags.BoolVar(&asJSON, "json", false, jsonUsage)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -134,9 +140,6 @@ func trained(cmd *cobra.Command, learn *learnFlags, data *dataflag.Data, o train
 	collectForSize()
 	o.Map = o.Map && (d.Task == target.Classes || cmd.Flags().Changed("map")) // other tasks refuse one that is asked for
 	s, err := learn.settings(d, []string{o.Method})
-	if err == nil && s.Search != nil && o.Method != methods.Learned {
-		err = fmt.Errorf("search is for method %s, not %s", methods.Learned, o.Method)
-	}
 	if err != nil {
 		return nil, err
 	}

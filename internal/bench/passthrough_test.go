@@ -15,6 +15,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/run"
+	"rivulet/run/connect"
 )
 
 // answers are the consumer's predictions of a form's arrivals, which its rivals on a stream publish without making
@@ -130,7 +131,7 @@ type fetchResult struct {
 // it, in batches of the same size and linger, and commits. Its time is Kafka's part of a stream.
 func (a *answers) passthrough(ctx context.Context, s *streams, j *journey, m *meter) error {
 	cfg := s.settings(j)
-	client, err := run.ConnectKafka(cfg.Kafka.Brokers, j.in, j.out)
+	client, err := connect.Kafka(cfg.Kafka.Brokers, j.in, j.out)
 	if err != nil {
 		return err
 	}

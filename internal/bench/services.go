@@ -12,7 +12,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/mapping"
-	"rivulet/run"
+	"rivulet/run/connect"
 )
 
 // Services are a Kafka and a Redis. Topics, groups and keys that a run makes there are removed at its end.
@@ -73,7 +73,7 @@ func (s *Services) Close() error {
 func (s *Services) withKeys(ctx context.Context, work func(server config.RedisServer) error) error {
 	server := s.Redis
 	server.Prefix = fmt.Sprintf("%s-bench-%d", s.Redis.Prefix, time.Now().UnixNano())
-	client, err := run.ConnectRedis(server)
+	client, err := connect.Redis(server)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -95,7 +96,7 @@ func (b *suite) inEachForm(ctx context.Context, work func(s *streams, name, in s
 		return err
 	}
 	return b.onServices(ctx, func(s *streams) error {
-		err := run.WithPublisher(s.redis,
+		err := connect.WithPublisher(s.redis,
 			func(p *serving.Publisher) error { return p.Publish(ctx, bundle, serving.PublishOptions{}) })
 		if err != nil {
 			return err
@@ -137,7 +138,7 @@ func (b *suite) onServices(ctx context.Context, work func(*streams) error) (err 
 	defer func() { err = errors.Join(err, services.Close()) }()
 	return services.withKeys(ctx, func(server config.RedisServer) (err error) {
 		s := &streams{services: services, redis: server}
-		if s.client, err = run.ConnectKafka(services.Kafka); err != nil {
+		if s.client, err = connect.Kafka(services.Kafka); err != nil {
 			return err
 		}
 		defer s.client.Close()

@@ -22,6 +22,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
@@ -172,7 +173,7 @@ func throughStream(t *testing.T, d *dataset.Dataset, b *artifact.Bundle, o Optio
 	s.consumer.Output.Logits = true
 	expect.OK(t, s.stream(t.Context(), replay.TestNodes(d), newTally(d, time.Now), o))
 	topics := s.consumer.Kafka.Topics
-	r, end, err := run.Services{Brokers: s.consumer.Kafka.Brokers, Log: o.Log}.Reader(topics.Predictions, "")
+	r, end, err := connect.Services{Brokers: s.consumer.Kafka.Brokers, Log: o.Log}.Reader(topics.Predictions, "")
 	expect.OK(t, err)
 	defer end()
 	out := map[string]string{}

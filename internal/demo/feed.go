@@ -14,6 +14,7 @@ import (
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/run"
+	"rivulet/run/connect"
 )
 
 const (
@@ -91,7 +92,7 @@ func (s *stack) follow(ctx context.Context, t *tally, log *slog.Logger) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cfg := s.consumer.Kafka
-	r, end, err := run.Services{Brokers: cfg.Brokers, Log: log}.Reader(cfg.Topics.Predictions, "")
+	r, end, err := connect.Services{Brokers: cfg.Brokers, Log: log}.Reader(cfg.Topics.Predictions, "")
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (s *stack) follow(ctx context.Context, t *tally, log *slog.Logger) error {
 
 // send replays arrivals to their topic; t, if not nil, counts them.
 func (s *stack) send(ctx context.Context, arrivals replay.Stream, t *tally, o Options) error {
-	client, err := run.ConnectKafka(s.consumer.Kafka.Brokers, s.consumer.Kafka.Topics.Arrivals)
+	client, err := connect.Kafka(s.consumer.Kafka.Brokers, s.consumer.Kafka.Topics.Arrivals)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"rivulet/internal/devstack"
 	"rivulet/internal/replay"
 	"rivulet/mapping"
-	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -112,7 +112,7 @@ func start(ctx context.Context, b *artifact.Bundle, o Options) (*stack, error) {
 	publishing := serving.PublishOptions{Progress: func(done, total int) {
 		o.Progress.Step("publishing rows of M", done, total)
 	}}
-	if err := run.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
+	if err := connect.WithPublisher(cfg.Redis.RedisServer, func(p *serving.Publisher) error {
 		return p.Publish(ctx, b, publishing)
 	}); err != nil {
 		s.close()

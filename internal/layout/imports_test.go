@@ -117,7 +117,8 @@ var only = []struct {
 		"dataset/table", "infer/…", "graph",
 		"graph/gemm", "schema",
 		"internal/durable", "internal/stats"}},
-	{"config", []string{"internal/spelling"}},
+	{"config", []string{"internal/help", "internal/spelling"}},
+	{"internal/help", nil},
 	{"kafka", []string{"kafka/fetch", "kafka/group", "kafka/retry", "kafka/txn", "kafka/wire", "internal/tlsclient"}},
 	{"kafka/group", []string{"kafka/wire"}},
 	{"kafka/fetch", []string{"kafka/retry", "kafka/wire"}},
@@ -151,7 +152,7 @@ var only = []struct {
 	{"internal/build", nil},
 	{"internal/spelling", nil},
 	{"internal/cli", []string{"internal/build", "internal/spelling"}},
-	{"internal/cli/dataflag", []string{"dataset", "dataset/generate", "dataset/table"}},
+	{"internal/cli/dataflag", []string{"internal/help", "dataset", "dataset/generate", "dataset/table"}},
 	{"internal/check", []string{"kafka"}},
 	{"internal/page", []string{"artifact", "consumer", "event", "event/read", "event/json", "infer", "infer/attach",
 		"infer/explain", "infer/target",
@@ -174,17 +175,18 @@ var users = []struct {
 	packages string
 	by       []string
 }{
-	{"config", []string{".", "cmd/…", "run", "internal/demo", "internal/bench"}},
+	{"config", []string{".", "cmd/…", "run/…", "internal/demo", "internal/bench"}},
 	{"run", []string{".", "cmd/…", "internal/demo", "internal/bench"}},
+	{"run/connect", []string{"cmd/…", "run", "internal/demo", "internal/bench"}},
 	{".", []string{"cmd/consumer"}},     // it is for programs of others
 	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
 	{"kafka/fetch", []string{"kafka"}},
 	{"kafka/group", []string{"kafka"}},
 	{"kafka/marks", []string{"kafka"}},
 	{"kafka/txn", []string{"kafka"}},
-	{"internal/registry", []string{"run"}}, // a registry's client is the wiring's; the path sees an interface
-	{"internal/featurestore", []string{"run", "cmd/rivulet"}},
-	{"internal/msk", []string{"run"}},
+	{"internal/registry", []string{"run/…"}}, // a registry's client is the wiring's; the path sees an interface
+	{"internal/featurestore", []string{"run/connect", "cmd/rivulet"}},
+	{"internal/msk", []string{"run/connect"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…"}},

@@ -12,7 +12,7 @@ import (
 	"rivulet/artifact/signature"
 	"rivulet/config"
 	"rivulet/internal/cli"
-	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -83,7 +83,7 @@ func publishCommand() *cobra.Command {
 		default:
 			o.Expect = &expect
 		}
-		return run.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
+		return connect.WithPublisher(cfg.Redis, func(p *serving.Publisher) error {
 			if err := p.Publish(cmd.Context(), bundle, o); err != nil {
 				return withOtherData(err)
 			}

@@ -14,7 +14,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/internal/spelling"
-	"rivulet/run"
+	"rivulet/run/connect"
 	"rivulet/serving"
 )
 
@@ -27,7 +27,7 @@ func withVersions(cmd *cobra.Command, work func(cmd *cobra.Command, args []strin
 		if err != nil {
 			return err
 		}
-		return run.WithPublisher(cfg.Redis, func(p *serving.Publisher) error { return work(cmd, args, p) })
+		return connect.WithPublisher(cfg.Redis, func(p *serving.Publisher) error { return work(cmd, args, p) })
 	}
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/dataset/table"
+	"rivulet/internal/help"
 )
 
 // Data is the data set that the flags choose.
@@ -50,16 +51,18 @@ func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Da
 	if fallback != "" {
 		meaning = "neither: preset " + fallback
 	}
-	flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --nodes and --edges, or --preset; "+meaning)
-	flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(),
-		", ")+"; empty: recognised by its files")
-	flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
-	flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(generate.Presets(), ", "))
-	flags.IntVar(&d.Nodes, "preset-nodes", 0,
-		"nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
-	flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
-	flags.BoolVar(&d.Strict, "strict", false, "warnings about what the data may not mean are errors")
-	d.registerTables(flags)
+	help.Group(flags, "Data", func() {
+		flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --nodes and --edges, or --preset; "+meaning)
+		flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(),
+			", ")+"; empty: recognised by its files")
+		flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
+		flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(generate.Presets(), ", "))
+		flags.IntVar(&d.Nodes, "preset-nodes", 0,
+			"nodes of the generated graph, edges and roles in proportion; 0: the preset's own")
+		flags.Uint64Var(&d.Seed, "preset-seed", 1, "seed of the generated graph")
+		flags.BoolVar(&d.Strict, "strict", false, "warnings about what the data may not mean are errors")
+	})
+	help.Group(flags, "Tables", func() { d.registerTables(flags) })
 	return d
 }
 

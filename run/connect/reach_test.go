@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestKafkaThatCannotBeReached(t *testing.T) {
 	defer func() { _ = silent.Close() }()
 	reach := func(ctx context.Context, address string, topics ...string) error {
 		b := config.Brokers{Brokers: []string{address}, ClientID: "test", SASL: config.KafkaSASL{Mechanism: config.SASLNone}}
-		client, err := ConnectKafka(b, topics...)
+		client, err := Kafka(b, topics...)
 		expect.OK(t, err)
 		defer client.Close()
 		return reachWithin(ctx, 2*time.Second, b, client, topics)

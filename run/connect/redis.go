@@ -1,21 +1,17 @@
-package run
+package connect
 
 import (
 	"cmp"
-	"net"
-	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"rivulet/config"
 	"rivulet/mapping"
 	"rivulet/serving"
 )
 
-// ConnectRedis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is
+// Redis makes a client. It does not reach out yet; the caller closes it. An error names the setting that is
 // wrong, and no password.
-func ConnectRedis(s config.RedisServer) (mapping.Client, error) {
+func Redis(s config.RedisServer) (mapping.Client, error) {
 	url, hosts := s.URL.Split()
 	o := mapping.RedisOptions{URL: url, Hosts: hosts, Cluster: s.Cluster,
 		Sentinel: mapping.Sentinel{Master: s.Sentinel.Master, Username: s.Sentinel.Username,
@@ -39,16 +35,16 @@ func ConnectRedis(s config.RedisServer) (mapping.Client, error) {
 
 // WithPublisher gives work a publisher with a connection of its own.
 func WithPublisher(s config.RedisServer, work func(*serving.Publisher) error) error {
-	p, end, err := openPublisher(s)
+	p, end, err := Publisher(s)
 	if err != nil {
 		return err
 	}
 	defer end()
-	return advised(work(p), trainerACL)
+	return Advised(work(p), TrainerACL)
 }
 
-// openPublisher returns a publisher with a connection of its own, which end closes.
-func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
+// Publisher returns a publisher with a connection of its own, which end closes.
+func Publisher(s config.RedisServer) (p *serving.Publisher, end func(), err error) {
 	return onRedis(s, func(client mapping.Client) (*serving.Publisher, error) {
 		return serving.NewPublisher(client, s.Prefix)
 	})
@@ -56,7 +52,7 @@ func openPublisher(s config.RedisServer) (p *serving.Publisher, end func(), err 
 
 // onRedis makes something with a client of its own, which end closes.
 func onRedis[T any](s config.RedisServer, with func(mapping.Client) (T, error)) (made T, end func(), err error) {
-	client, err := ConnectRedis(s)
+	client, err := Redis(s)
 	if err != nil {
 		return made, nil, err
 	}
@@ -77,13 +73,4 @@ func redisLogin(s config.RedisServer) (func() (username, password string, err er
 		s.PasswordFile}
 	_, _, err := a.Credentials()
 	return a.Credentials, err
-}
-
-// instance names this process among others on this and other hosts.
-func instance() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "host"
-	}
-	return net.JoinHostPort(host, strconv.Itoa(os.Getpid())) + "@" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }

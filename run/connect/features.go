@@ -1,14 +1,12 @@
-package run
+package connect
 
 import (
-	"cmp"
 	"context"
 
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/read"
-	"rivulet/internal/check"
 	"rivulet/internal/featurestore"
 	"rivulet/mapping"
 )
@@ -30,7 +28,7 @@ func Features(f config.Features, beside config.RedisServer, limits config.Limits
 	if err != nil {
 		return nil, nil, err
 	}
-	return advisedFeatures{s, urlSetting(f.FeatureServer)}, end, nil
+	return advisedFeatures{s, FeaturesURL(f.FeatureServer)}, end, nil
 }
 
 // WithFeatures gives work a store of features to write to, with a connection of its own.
@@ -41,7 +39,7 @@ func WithFeatures(f config.FeatureServer, beside config.RedisServer, work func(*
 	}
 	defer end()
 	err = work(s)
-	return withAdvice(err, featuresAdvice(err, urlSetting(f), fillACL))
+	return withAdvice(err, featuresAdvice(err, FeaturesURL(f), fillACL))
 }
 
 func openFeatures(f config.FeatureServer, beside config.RedisServer, limits config.Limits) (*featurestore.Store, func(),
@@ -52,31 +50,18 @@ func openFeatures(f config.FeatureServer, beside config.RedisServer, limits conf
 	})
 }
 
-// urlSetting names the setting that says where features are.
-func urlSetting(f config.FeatureServer) string {
+// FeaturesURL names the setting that says where features are.
+func FeaturesURL(f config.FeatureServer) string {
 	if f.URL == "" {
 		return "redis.url"
 	}
 	return "features.url"
 }
 
-// checkFeatures asks the store for the features of an id that nobody has.
-func checkFeatures(ctx context.Context, f config.Features, beside config.RedisServer) check.Result {
-	what := "features in redis " + f.Server(beside).URL.String()
-	store, end, err := Features(f, beside, config.Limits{})
-	if err == nil {
-		defer end()
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		defer cancel()
-		err = store.Read(ctx, []string{"1"}, []*event.Features{{}}, make([]*event.FieldError, 1))
-	}
-	if err != nil {
-		url := urlSetting(f.FeatureServer)
-		return check.Result{State: check.Failed, What: what, Found: err.Error(),
-			Do: cmp.Or(featuresAdvice(err, url, featuresACL),
-				"look at "+url+" and redis.tls, and whether this Redis runs")}
-	}
-	return check.Result{State: check.OK, What: what, Found: "it answers"}
+// FeaturesAdvice returns the advice for a refusal by the store of features to a program that reads them, "" if err is
+// none.
+func FeaturesAdvice(err error, f config.FeatureServer) string {
+	return featuresAdvice(err, FeaturesURL(f), featuresACL)
 }
 
 func featuresAdvice(err error, url, line string) string {

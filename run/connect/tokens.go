@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"crypto/sha256"
@@ -19,8 +19,8 @@ import (
 	"rivulet/internal/httpd"
 )
 
-// tokensOf returns the tokens that the settings of a section such as "serve." name, nil if they name none.
-func tokensOf(section string, a config.Access, log *slog.Logger) (httpd.Tokens, error) {
+// Tokens returns the tokens that the settings of a section such as "serve." name, nil if they name none.
+func Tokens(section string, a config.Access, log *slog.Logger) (httpd.Tokens, error) {
 	switch {
 	case a.TokenFile != "":
 		t := &tokenFile{setting: section + "token_file", path: a.TokenFile, log: log}
@@ -102,7 +102,7 @@ func (f *tokenFile) changed() bool {
 func (f *tokenFile) read() error {
 	f.since = time.Now()
 	f.seen, _ = os.Stat(f.path) // before the text: a later change is then read the next time
-	text, err := readSmall(f.path)
+	text, err := ReadSmall(f.path)
 	f.unreadable = err != nil && !errors.Is(err, fs.ErrNotExist)
 	if f.unreadable {
 		return fmt.Errorf("%s: %w", f.setting, err)
@@ -120,6 +120,13 @@ func (f *tokenFile) read() error {
 		return fmt.Errorf("%s is %q: there is no token in it", f.setting, f.path)
 	}
 	return nil
+}
+
+// MeasureTokens has metrics say how many tokens of a file are valid; tokens that are in the settings need none.
+func MeasureTokens(t httpd.Tokens, registry prometheus.Registerer) {
+	if file, ok := t.(*tokenFile); ok {
+		file.register(registry)
+	}
 }
 
 // register has metrics say how many tokens are valid, and whether their file cannot be read.

@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"errors"
@@ -15,22 +15,22 @@ import (
 
 // Names of the lines of deploy/redis.acl.
 const (
-	consumerACL = "rivulet-consumer"
-	trainerACL  = "rivulet-trainer"
-	serveACL    = "rivulet-serve"
-	pageACL     = "rivulet-page"
+	ConsumerACL = "rivulet-consumer"
+	TrainerACL  = "rivulet-trainer"
+	ServeACL    = "rivulet-serve"
+	PageACL     = "rivulet-page"
 	featuresACL = "rivulet-features" // reads features by id
 	fillACL     = "rivulet-fill"     // writes them
 	forgetACL   = "rivulet-forget"   // reads and removes them
 )
 
-// advised adds advice to an error by which Redis refuses this client ([mapping.Refused]); it returns any other error
+// Advised adds advice to an error by which Redis refuses this client ([mapping.Refused]); it returns any other error
 // unchanged. line is the line of deploy/redis.acl with the rights that the program needs.
-func advised(err error, line string) error {
-	if errors.Is(err, consumer.ErrFeatures) { // another Redis, whose client has advised
+func Advised(err error, line string) error {
+	if errors.Is(err, consumer.ErrFeatures) { // another Redis, whose client has Advised
 		return err
 	}
-	return withAdvice(err, redisAdvice(err, line))
+	return withAdvice(err, RedisAdvice(err, line))
 }
 
 // withAdvice adds advice to an error, if there is any.
@@ -44,8 +44,8 @@ func withAdvice(err error, do string) error {
 // command finds the command that an ACL does not allow.
 var command = regexp.MustCompile(`run the '([^']+)' command`)
 
-// redisAdvice returns the advice for a refusal by Redis, "" if err is none.
-func redisAdvice(err error, line string) string {
+// RedisAdvice returns the advice for a refusal by Redis, "" if err is none.
+func RedisAdvice(err error, line string) string {
 	return redisServer{"redis.url", "under redis.prefix, ~PREFIX:* and ~{PREFIX}:*", line}.advice(err)
 }
 

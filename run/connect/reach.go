@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// reachPatience is how long [ReachKafka] waits: for brokers that are started beside it, and for their topics.
+// reachPatience is how long [Reach] waits: for brokers that are started beside it, and for their topics.
 const reachPatience = 15 * time.Second
 
-// ReachKafka returns an error that names the brokers if none answers within some seconds, and one that names a topic
+// Reach returns an error that names the brokers if none answers within some seconds, and one that names a topic
 // that does not exist. Programs that end ask it first; a service waits for its brokers.
-func ReachKafka(ctx context.Context, b config.Brokers, client *kafka.Client, topics ...string) error {
+func Reach(ctx context.Context, b config.Brokers, client *kafka.Client, topics ...string) error {
 	return reachWithin(ctx, reachPatience, b, client, topics)
 }
 
@@ -46,7 +46,7 @@ func reachWithin(ctx context.Context, patience time.Duration, b config.Brokers, 
 	if errors.Is(last, kafka.UnknownTopicOrPartition) {
 		return last
 	}
-	return fmt.Errorf("no broker of kafka.brokers (%s) answers: %w", strings.Join(b.Brokers, ", "), adviseKafka(last, b))
+	return fmt.Errorf("no broker of kafka.brokers (%s) answers: %w", strings.Join(b.Brokers, ", "), AdviseKafka(last, b))
 }
 
 // look asks for the topics once.

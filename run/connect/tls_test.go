@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"crypto/tls"

@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"os"
@@ -50,7 +50,7 @@ func TestRedisOverTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := good
 			c.change(&s)
-			client, err := ConnectRedis(s)
+			client, err := Redis(s)
 			expect.OK(t, err)
 			defer func() { _ = client.Close() }()
 			err = client.Ping(t.Context()).Err()
@@ -60,7 +60,7 @@ func TestRedisOverTLS(t *testing.T) {
 			}
 		})
 	}
-	client, err := ConnectRedis(good)
+	client, err := Redis(good)
 	expect.OK(t, err)
 	defer func() { _ = client.Close() }()
 	expect.OK(t, os.WriteFile(password, []byte("changed"), 0o600))
@@ -79,6 +79,6 @@ func TestConnectRedisNamesTheSetting(t *testing.T) {
 	} {
 		s := config.Default[config.Consumer]().Redis.RedisServer
 		change(&s)
-		expect.Error(t, expect.ErrorOf(ConnectRedis(s)), want)
+		expect.Error(t, expect.ErrorOf(Redis(s)), want)
 	}
 }

@@ -1,6 +1,7 @@
-package run
+package connect
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -11,18 +12,18 @@ import (
 	"rivulet/kafka"
 )
 
-// ConnectKafka returns a client that knows of topics, all of the cluster where none are named. It does not reach out
+// Kafka returns a client that knows of topics, all of the cluster where none are named. It does not reach out
 // yet; the caller closes it. An error names the setting that is wrong.
-func ConnectKafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
-	secure, who, err := security(b)
+func Kafka(b config.Brokers, topics ...string) (*kafka.Client, error) {
+	secure, who, err := Security(b)
 	if err != nil {
 		return nil, err
 	}
 	return kafka.Connect(kafka.Options{Brokers: b.Brokers, ClientID: b.ClientID, TLS: secure, Login: who, Topics: topics})
 }
 
-// security reads the TLS and login for connections to brokers, nil for parts that the settings leave out.
-func security(b config.Brokers) (tlsclient.Source, kafka.Login, error) {
+// Security reads the TLS and login for connections to brokers, nil for parts that the settings leave out.
+func Security(b config.Brokers) (tlsclient.Source, kafka.Login, error) {
 	secure, err := kafkaTLS(b.TLS)
 	if err != nil {
 		return nil, nil, err
@@ -45,10 +46,10 @@ func kafkaTLS(s config.KafkaTLS) (tlsclient.Source, error) {
 	return tlsFiles{"kafka.tls", s.CAFile, s.CertFile, s.KeyFile, s.ServerName}.client()
 }
 
-// adviseKafka adds advice to an error by which the brokers refuse this client.
-func adviseKafka(err error, b config.Brokers) error {
+// AdviseKafka adds advice to an error by which the brokers refuse this client.
+func AdviseKafka(err error, b config.Brokers) error {
 	secure, _ := kafkaTLS(b.TLS) // it was read before
-	return check.AdviseKafka(err, principal(b, secure))
+	return check.AdviseKafka(err, Principal(b, secure))
 }
 
 // login is the SASL login that the settings name.
@@ -76,4 +77,26 @@ func (l login) Mechanism() string { return strings.ToUpper(l.mechanism) }
 // Credentials returns the name and the password.
 func (l login) Credentials(context.Context) (username, password string, err error) {
 	return l.account.Credentials()
+}
+
+// anonymous is the name of a client that does not log in.
+const anonymous = "User:ANONYMOUS"
+
+// Principal is the name of this client in ACLs, by Kafka's defaults.
+func Principal(b config.Brokers, secure tlsclient.Source) string {
+	if b.SASL.Mechanism != config.SASLNone {
+		return "User:" + cmp.Or(b.SASL.Username, b.SASL.OAuth.ClientID, "AWS") // a broker may take another claim of the token
+	}
+	if secure == nil {
+		return anonymous
+	}
+	c, err := secure.Config()
+	if err != nil || c.GetClientCertificate == nil {
+		return anonymous
+	}
+	pair, err := c.GetClientCertificate(nil)
+	if err != nil || pair.Leaf == nil {
+		return anonymous
+	}
+	return "User:" + pair.Leaf.Subject.String()
 }

@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"cmp"
@@ -199,7 +199,7 @@ func TestOAuthBearerOnKafka(t *testing.T) {
 	for _, token := range []string{"", "nonsense"} {
 		i.token = token
 		b := config.Brokers{Brokers: []string{"127.0.0.1:" + strconv.Itoa(port+1)}, ClientID: "test", SASL: i.settings(t)}
-		client, err := ConnectKafka(b, "arrivals")
+		client, err := Kafka(b, "arrivals")
 		expect.OK(t, err)
 		reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: "arrivals"}, retry.Patience{})
 		expect.OK(t, err)

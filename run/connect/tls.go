@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ type tlsFiles struct{ section, ca, cert, key, serverName string }
 
 // pair reads a certificate with its key.
 func (f tlsFiles) pair() (*tls.Certificate, error) {
-	cert, err := readSmall(f.cert)
-	key, failed := readSmall(f.key)
+	cert, err := ReadSmall(f.cert)
+	key, failed := ReadSmall(f.key)
 	var pair tls.Certificate
 	if err = errors.Join(err, failed); err == nil {
 		pair, err = tls.X509KeyPair(cert, key)
@@ -31,9 +31,9 @@ func (f tlsFiles) pair() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// serverTLS returns the TLS of a server, nil where there is no certificate. The certificate is read again for each
+// ServerTLS returns the TLS of a server, nil where there is no certificate. The certificate is read again for each
 // connection, so that it can be renewed while the server runs.
-func serverTLS(section string, s config.ServerTLS) (*tls.Config, error) {
+func ServerTLS(section string, s config.ServerTLS) (*tls.Config, error) {
 	f := tlsFiles{section: section, cert: s.CertFile, key: s.KeyFile}
 	if f.cert == "" {
 		return nil, nil //nolint:nilnil // HTTP
@@ -58,7 +58,7 @@ func (f tlsFiles) client() (tlsclient.Source, error) {
 func (f tlsFiles) Config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {
-		pem, err := readSmall(f.ca)
+		pem, err := ReadSmall(f.ca)
 		if err != nil {
 			return nil, fmt.Errorf("%s.ca_file: %w", f.section, err)
 		}
@@ -96,7 +96,7 @@ func (a account) Credentials() (username, password string, err error) {
 
 // readPassword reads a password's file, without a line break at its end. key is the setting that names the file.
 func readPassword(key, path string) (string, error) {
-	text, err := readSmall(path)
+	text, err := ReadSmall(path)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
@@ -109,9 +109,9 @@ func readPassword(key, path string) (string, error) {
 // maxSmall bounds a file of secrets or certificates, in bytes.
 const maxSmall = 1 << 20
 
-// readSmall reads a file of secrets or certificates, which is read again and again while the process runs. Only a
+// ReadSmall reads a file of secrets or certificates, which is read again and again while the process runs. Only a
 // regular file is read: a FIFO would have everybody wait until somebody writes to it, and a device has no end.
-func readSmall(path string) ([]byte, error) {
+func ReadSmall(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package run
+package connect
 
 import (
 	"errors"
@@ -31,11 +31,11 @@ func TestSecretsAreRegularFiles(t *testing.T) {
 		if _, err := (tlsFiles{section: "kafka.tls", cert: path, key: path}).Config(); err == nil {
 			t.Errorf("certificate of %s: no error", path)
 		}
-		if _, err := tokensOf("serve.", config.Access{TokenFile: path}, slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := Tokens("serve.", config.Access{TokenFile: path}, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("tokens of %s: no error", path)
 		}
 	}
-	of, err := tokensOf("serve.", config.Access{TokenFile: tokens}, slog.New(slog.DiscardHandler))
+	of, err := Tokens("serve.", config.Access{TokenFile: tokens}, slog.New(slog.DiscardHandler))
 	expect.OK(t, err)
 	expect.OK(t, os.Rename(fifo, tokens))
 	if !of.Takes("word") || of.Takes("other") {

@@ -1,4 +1,4 @@
-package run
+package connect
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func TestTokenFileRevokes(t *testing.T) {
 	}
 	write("stolen\n")
 	var log bytes.Buffer
-	tokens, err := tokensOf("serve.", config.Access{TokenFile: path}, slog.New(slog.NewTextHandler(&log, nil)))
+	tokens, err := Tokens("serve.", config.Access{TokenFile: path}, slog.New(slog.NewTextHandler(&log, nil)))
 	expect.OK(t, err)
 	registry := prometheus.NewRegistry()
 	tokens.(*tokenFile).register(registry)
