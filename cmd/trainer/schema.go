@@ -13,9 +13,6 @@ import (
 	"rivulet/trainer"
 )
 
-// schemaNames lists the flags of a schema.
-var schemaNames = []string{"feature", "missing", "min-count", "buckets"}
-
 // schemaFlags holds the flags that choose the kinds of named columns.
 type schemaFlags struct{ kinds, missing map[string]string }
 

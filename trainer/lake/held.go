@@ -19,8 +19,8 @@ type Held struct {
 	M        *graph.CSR        // their rows of M
 }
 
-// ReadHeld reads a directory of nodes that are held out, and for each node of T that one of them has an edge to a row of
-// tables and of M, of N' columns.
+// ReadHeld reads a directory of nodes that are held out. For each node of T that one of them has an edge to it reads a
+// row of tables, and one of M, of N' columns.
 func ReadHeld(dir string, f *Facts, files []string, all []*Parts, synthetic int) (*Held, error) {
 	s, edges, err := readPart(dir, f)
 	if err != nil {
