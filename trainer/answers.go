@@ -16,7 +16,9 @@ import (
 type Answer struct {
 	Role  string // train, validation or test
 	ID    string
-	Edges []string // neighbours; where T lies in tables, only those in T; where edges have directions, those that its edges lead to
+	// Edges are the neighbours: where T lies in tables only those in T, where edges have directions those that its edges
+	// lead to.
+	Edges []string
 	// Incoming are the nodes whose edges lead to the node, where edges have directions.
 	Incoming []string
 	// Types are the types of the edges, and of the incoming ones behind them; nil: edges have none.
