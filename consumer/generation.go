@@ -236,8 +236,8 @@ func (c *Consumer) join(ctx context.Context, wait *window.Reader, records []kafk
 	at kafka.TopicPartition, queue chan<- chunk) {
 	wait.Add(records, lag, asked, c.opts.Path.Clock.Now())
 	for out, some := wait.Take(); some && ctx.Err() == nil; out, some = wait.Take() {
-		c.hand(ctx, queue, chunk{at: at, records: out.Records, messages: out.Messages, joined: out.Joined, deadLetters: out.DeadLetters,
-			unmatched: out.Unmatched, next: out.Progress.Next})
+		c.hand(ctx, queue, chunk{at: at, records: out.Records, messages: out.Messages, joined: out.Joined,
+			deadLetters: out.DeadLetters, unmatched: out.Unmatched, next: out.Progress.Next})
 	}
 	c.opts.Path.Observer.Lag(at, lag+wait.Waiting(0))
 	c.opts.Path.Observer.Window(at, wait.Stats(c.opts.Path.Clock.Now()))

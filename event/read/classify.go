@@ -14,8 +14,8 @@ import (
 
 // Read reads a record into m, whose memory it uses again.
 //
-// Four kinds of records ask to forget an id. With [Reader.Forget] they are of the kind [KindForget], without it they are
-// passed over:
+// Four kinds of records ask to forget an id. With [Reader.Forget] they are of the kind [KindForget], without it they
+// are passed over:
 //
 //	a record without a value      the id is its key: text, JSON text, a number, or an object that has the id as rows do
 //	a delete of Debezium          the id is in the row before

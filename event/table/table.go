@@ -2,10 +2,10 @@
 // kind, and its place in the Go struct. Writers and readers of all wire forms walk the rows, so that a new field is
 // one row and the struct's field.
 //
-// The rows of Rivulet's own messages are in package fields. A row holds the offset of the struct's field, as a call of a
-// function for each field would cost a writer a tenth of its speed (BenchmarkAppendPrediction). No other package casts:
-// [New] panics if the kind of a row does not fit the Go type at its offset, and [At] if a table is not the struct's, so a
-// row that is wrong ends the program at its start and cannot overwrite memory.
+// The rows of Rivulet's own messages are in package fields. A row holds the offset of the struct's field, as a call of
+// a function for each field would cost a writer a tenth of its speed (BenchmarkAppendPrediction). No other package
+// casts: [New] panics if the kind of a row does not fit the Go type at its offset, and [At] if a table is not the
+// struct's, so a row that is wrong ends the program at its start and cannot overwrite memory.
 package table
 
 import (
@@ -123,7 +123,8 @@ var wireTypes = [...]protowire.Type{Varint: protowire.VarintType, Fixed32: proto
 
 var wires = [...]Wire{ID: Bytes, NodeID: Bytes, Text: Bytes, OptionalText: Bytes, Word: Varint, Bool: Varint,
 	Index: Varint, OptionalIndex: Varint, Count: Varint, Int32: Varint, Int64: Varint, Float: Fixed32, Floats: FloatList,
-	Time: Bytes, Timestamp: Bytes, IDs: BytesList, Edges: BytesList, Features: Bytes, Struct: Bytes, Group: Bytes, List: BytesList,
+	Time: Bytes, Timestamp: Bytes, IDs: BytesList, Edges: BytesList, Features: Bytes, Struct: Bytes, Group: Bytes,
+	List: BytesList,
 	Pointer: Bytes}
 
 // MemberBytes is the room for a member's name in JSON.
