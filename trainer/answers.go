@@ -14,8 +14,8 @@ import (
 // Answer is a node with the trainer's prediction for it as an arrival on its own, offline. A program that is to serve
 // the artifact can send the node through the consumer and compare (internal/preflight).
 type Answer struct {
-	Role  string // train, validation or test
-	ID    string
+	Role string // train, validation or test
+	ID   string
 	// Edges are the neighbours: where T lies in tables only those in T, where edges have directions those that its edges
 	// lead to.
 	Edges []string
