@@ -124,7 +124,7 @@ var wireTypes = [...]protowire.Type{Varint: protowire.VarintType, Fixed32: proto
 var wires = [...]Wire{ID: Bytes, NodeID: Bytes, Text: Bytes, OptionalText: Bytes, Word: Varint, Bool: Varint,
 	Index: Varint, OptionalIndex: Varint, Count: Varint, Int32: Varint, Int64: Varint, Float: Fixed32, Floats: FloatList,
 	Time: Bytes, Timestamp: Bytes, IDs: BytesList, Edges: BytesList, Features: Bytes, Struct: Bytes, Group: Bytes,
-	List: BytesList,
+	List:    BytesList,
 	Pointer: Bytes}
 
 // MemberBytes is the room for a member's name in JSON.
