@@ -29,7 +29,7 @@ func (c *Candidates) fields(f *fields, outputs int) {
 // validateCandidates checks that a task of links, and no other, has candidates, with finite vectors of the model's
 // length.
 func (b *Bundle) validateCandidates() error {
-	switch links := b.Manifest.Task == target.Links; {
+	switch links := b.Manifest.Task.Truth() == target.Neighbours; {
 	case b.Candidates == nil && links:
 		return errors.New("missing, the task is links")
 	case b.Candidates == nil:

@@ -139,6 +139,35 @@ type Metric struct {
 	MAP     *float64 `json:"map,omitempty"`
 }
 
+// figures are the places of the figures that a task may have, by their names in JSON. accuracy is always there.
+func (m *Metric) figures() map[string]**float64 {
+	return map[string]**float64{"r2": &m.R2, "mrr": &m.MRR, "micro_f1": &m.MicroF1, "map": &m.MAP}
+}
+
+// Set sets the figure of a name: accuracy, or one of a task.
+func (m *Metric) Set(name string, value float64) {
+	if name == "accuracy" {
+		m.Accuracy = value
+		return
+	}
+	at, ok := m.figures()[name]
+	if !ok {
+		panic(fmt.Sprintf("artifact: a manifest has no place for the figure %s", name))
+	}
+	*at = &value
+}
+
+// Figure returns the figure of a name, 0 if the metric does not have it.
+func (m *Metric) Figure(name string) float64 {
+	if name == "accuracy" {
+		return m.Accuracy
+	}
+	if at := m.figures()[name]; at != nil && *at != nil {
+		return **at
+	}
+	return 0
+}
+
 // File is the size and checksum of one file.
 type File struct {
 	SHA256 string `json:"sha256"` // hex

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
+	"rivulet/infer/target"
 	"rivulet/test/expect"
 )
 
@@ -44,7 +45,8 @@ func TestParseManifestExample(t *testing.T) {
 // fieldNames are the fields of a manifest's type as FORMAT.md writes them.
 func fieldNames(t reflect.Type, prefix string) []string {
 	switch {
-	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[baseline.Confidence]() && prefix != "confidence.":
+	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[target.Task](),
+		t == reflect.TypeFor[baseline.Confidence]() && prefix != "confidence.":
 		return nil // a confidence is described once
 	case t.Kind() == reflect.Struct:
 		var names []string

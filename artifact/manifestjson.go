@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -23,6 +23,7 @@ import (
 
 	"rivulet/infer"
 	"rivulet/infer/propagation"
+	"rivulet/infer/target"
 )
 
 // Attachments for which an artifact's M and tables can be made.
@@ -99,7 +100,9 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, err
 	}
 	m := new(Manifest)
-	if err := json.Unmarshal(data, m); err != nil {
+	if err := json.Unmarshal(data, m); errors.Is(err, target.ErrUnknown) {
+		return nil, fmt.Errorf("%w: %w", err, errNewer)
+	} else if err != nil {
 		return nil, err
 	}
 	m.Created = m.Created.UTC()
@@ -118,7 +121,7 @@ func checkPresent(data jsontext.Value, t reflect.Type, place string) error {
 	var items map[string]jsontext.Value
 	switch t.Kind() {
 	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) { // a time, a task
 			return nil
 		}
 		return checkFields(data, t, place)

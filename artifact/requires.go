@@ -21,29 +21,23 @@ var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, edgeTyp
 // taskPrefix begins the name of a task in Manifest.Requires, which is no file: "task:number".
 const taskPrefix = "task:"
 
-// validateTask checks that the build knows the task, and that intervals or temperatures are of its outputs. Tasks
-// other than classes have no propagation and no expert, and numbers and links have no threshold.
+// validateTask checks that intervals or temperatures are of the task's outputs, and that there is no propagation, no
+// expert and no threshold that the task does not have.
 func (m *Manifest) validateTask() error {
-	if !m.Task.Known() {
-		return fmt.Errorf("task is %.40q, which this build does not know: %w", string(m.Task), errNewer)
-	}
 	for i := range m.Models {
 		of := &m.Models[i]
-		if m.Task != target.Classes && (of.Calibration.Kind != propagation.None || len(of.Propagation) > 0 ||
-			of.Own.Answers() || m.Task.Regression() && len(of.Calibration.Confidence.Curve) > 0) {
+		if !m.Task.Can(target.Propagation) && (of.Calibration.Kind != propagation.None || len(of.Propagation) > 0) ||
+			!m.Task.Can(target.OwnExpert) && of.Own.Answers() ||
+			!m.Task.Can(target.Coverage) && len(of.Calibration.Confidence.Curve) > 0 {
 			return fmt.Errorf("models[%d] has a propagation, an expert or a threshold, which are of classes, and "+
 				"the task is %s", i, m.Task)
 		}
 		for _, list := range []struct {
 			name string
-			of   target.Task
+			of   target.Fit
 			has  int
-		}{{"radius", target.Number, len(of.Radius)}, {"temperatures", target.Labels, len(of.Temperatures)}} {
-			want := 0
-			if m.Task == list.of {
-				want = len(m.Data.Classes)
-			}
-			if list.has != want {
+		}{{"radius", target.IntervalEach, len(of.Radius)}, {"temperatures", target.TemperatureEach, len(of.Temperatures)}} {
+			if want := m.Task.Fitted().List(list.of, len(m.Data.Classes)); list.has != want {
 				return fmt.Errorf("models[%d].%s has %d values, want %d of task %s", i, list.name, list.has, want, m.Task)
 			}
 		}

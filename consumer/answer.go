@@ -8,27 +8,28 @@ import (
 	"rivulet/infer/target"
 )
 
-// appendLabels appends the labels of a row of probabilities to dst, the most probable first. It never returns nil.
-func appendLabels(dst []event.Score, row []float32, names []string) []event.Score {
-	if dst == nil {
-		dst = []event.Score{}
+// labelsOf returns an answer's labels in the form of a prediction, in the memory of dst; nil: the task has none.
+func labelsOf(dst []event.Score, a *target.Answer, names []string) []event.Score {
+	if a.Labels == nil {
+		return nil
 	}
-	for k, p := range row {
-		if target.Has(p) {
-			dst = append(dst, event.Score{Class: k, Name: names[k], Probability: p})
-		}
+	if dst = dst[:0]; dst == nil {
+		dst = []event.Score{} // of none of the labels
 	}
-	slices.SortFunc(dst, func(a, b event.Score) int {
-		return cmp.Or(cmp.Compare(b.Probability, a.Probability), cmp.Compare(a.Class, b.Class))
-	})
+	for _, l := range a.Labels {
+		dst = append(dst, event.Score{Class: l.Number, Name: names[l.Number], Probability: l.Probability})
+	}
 	return dst
 }
 
-// appendNumbers appends predicted numbers with their intervals to dst.
-func appendNumbers(dst []event.Number, row []float32, outputs []string, radius []float64) []event.Number {
-	for k, v := range row {
-		dst = append(dst, event.Number{Name: outputs[k], Value: v, Lower: float32(float64(v) - radius[k]),
-			Upper: float32(float64(v) + radius[k])})
+// numbersOf returns an answer's numbers in the form of a prediction, in the memory of dst; nil: the task has none.
+func numbersOf(dst []event.Number, a *target.Answer, outputs []string) []event.Number {
+	if a.Numbers == nil {
+		return nil
+	}
+	dst = dst[:0]
+	for k, n := range a.Numbers {
+		dst = append(dst, event.Number{Name: outputs[k], Value: n.Value, Lower: n.Lower, Upper: n.Upper})
 	}
 	return dst
 }

@@ -7,6 +7,7 @@ import (
 	"rivulet/event"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
+	"rivulet/infer/target"
 )
 
 // ExplainedArrival is an arrival with its prediction and the reasons for it.
@@ -28,7 +29,7 @@ func (p *Pipeline) Explain(ctx context.Context, in Intake) ([]ExplainedArrival, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := version.Info().Task.Require("an explanation"); err != nil {
+	if err := version.Info().Task.Require(target.Explanation); err != nil {
 		return nil, nil, err
 	}
 	if version.Explainer() == nil {

@@ -27,6 +27,7 @@ type modelOutput struct {
 	logits, probabilities, representation *graph.Dense // representation: nil where none is asked for
 	explanations                          []event.Explanation
 	links                                 [][]event.Link // per arrival, of a task of links
+	answer                                target.Answer  // its memory is used again
 	reasons                               reasons
 }
 
@@ -93,21 +94,24 @@ func notFinite(a *event.Arrival, info *version.Info) string {
 // setAnswer sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is
 // memory for classes.
 func (p *Pipeline) setAnswer(pr *event.Prediction, info *version.Info, o *modelOutput, i int, order *[]int32) {
-	row, classes := o.probabilities.Row(i), info.Classes
-	numbers, labels := pr.Numbers, pr.Labels
-	pr.Artifact, pr.Numbers, pr.Labels = info.ID, nil, nil
-	best := graph.ArgMax(row)
-	pr.Class, pr.ClassName, pr.Probability = best, classes[best], row[best]
-	pr.Abstained = row[best] < info.Threshold
-	pr.Top = appendTop(pr.Top[:0], order, p.Output.TopK, row, classes)
-	if p.Output.Probabilities {
-		pr.Probabilities = row
+	row, names := o.probabilities.Row(i), info.Classes
+	top, labels, numbers := pr.Top, pr.Labels, pr.Numbers // their memory
+	a := &o.answer
+	info.Task.Decode(a, row, info.Radius)
+	pr.Artifact, pr.Class, pr.ClassName, pr.Probability = info.ID, 0, "", a.Confidence
+	if a.Class >= 0 {
+		pr.Class, pr.ClassName = a.Class, names[a.Class]
 	}
-	if info.Task != target.Classes {
-		pr.Numbers, pr.Labels = numbers, labels
-		if answerTask(pr, row, info); o.links != nil {
-			pr.Links = o.links[i]
+	pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil
+	if a.Listed {
+		pr.Abstained = a.Confidence < info.Threshold
+		if pr.Top = appendTop(top[:0], order, p.Output.TopK, row, names); p.Output.Probabilities {
+			pr.Probabilities = row
 		}
+	}
+	pr.Labels, pr.Numbers = labelsOf(labels, a, names), numbersOf(numbers, a, names)
+	if o.links != nil {
+		pr.Links = o.links[i]
 	}
 	if p.Output.Logits {
 		pr.Logits = o.logits.Row(i)
@@ -130,18 +134,4 @@ func (p *Pipeline) representation(version Version, b *attach.Batch, logits *grap
 		return version.Embedder().Embeddings(b)
 	}
 	return nil
-}
-
-// answerTask sets the labels or the numbers of a prediction from the model's output for the arrival, and clears the
-// class; links are set apart, for a whole batch. It uses the memory of the prediction's labels and numbers again.
-func answerTask(pr *event.Prediction, row []float32, info *version.Info) {
-	task, names := info.Task, info.Classes
-	pr.Class, pr.ClassName, pr.Probability = 0, "", task.Confidence(row)
-	if pr.Abstained = pr.Probability < info.Threshold; task == target.Labels {
-		pr.Labels = appendLabels(pr.Labels[:0], row, names)
-		return
-	}
-	if pr.Abstained, pr.Top, pr.Probabilities = false, nil, nil; task == target.Number {
-		pr.Numbers = appendNumbers(pr.Numbers[:0], row, names, info.Radius)
-	}
 }

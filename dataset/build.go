@@ -267,26 +267,15 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	} else if kept == 0 {
 		d.suspect("the graph has no edge.")
 	}
-	if err := b.classes(d); err != nil {
+	if err := b.labelled(d); err != nil {
 		return nil, err
 	}
 	if err := b.roles(d, s.HasSplit(), o.SplitSeed); err != nil {
 		return nil, err
 	}
 	d.takeTypes(s.ColumnTypes())
-	switch d.Task {
-	case target.Classes:
-		d.checkTrained()
-	case target.Labels:
-		d.checkTrainedLabels()
-	case target.Number:
-		if err := d.checkNumbers(b.targets); err != nil {
-			return nil, err
-		}
-	case target.Links:
-		if err := d.checkLinks(); err != nil {
-			return nil, err
-		}
+	if err := d.labelForm().check(b, d); err != nil {
+		return nil, err
 	}
 	d.Notes = append(d.Notes, s.Notes()...)
 	return d, nil
@@ -320,20 +309,18 @@ func (b *builder) roles(d *Dataset, split bool, seed uint64) error {
 	return b.faults.Take(err, table.Place{})
 }
 
-func (b *builder) classes(d *Dataset) error {
+// labelled sets the labels of the nodes.
+func (b *builder) labelled(d *Dataset) error {
 	for i := range b.labels {
 		if b.split[i] == "unlabelled" {
 			b.labels[i] = ""
 		}
 	}
-	switch d.Task {
-	case target.Labels:
-		return b.labelSets(d)
-	case target.Number:
-		return b.numbers(d)
-	case target.Links:
-		return b.candidates(d)
-	}
+	return d.labelForm().read(b, d)
+}
+
+// oneClass reads the labels of nodes as classes.
+func (b *builder) oneClass(d *Dataset) error {
 	d.Labels, d.Classes = numbered(b.labels)
 	column := cmp.Or(b.settings.Label, "label")
 	if len(d.Classes) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 	"rivulet/test/expect"
 )
 
@@ -97,7 +98,7 @@ func TestDirectionsRefused(t *testing.T) {
 	}
 	d := openDirected(t, "source,target\na,b\nc,d\n")
 	require(d.SaveCSV(t.TempDir()+"/saved"), "directions")
-	require(d.RequirePlain("growth"), "directions", "growth", "--directed")
+	require(d.RequirePlain(target.GrowthStudy), "directions", "growth", "--directed")
 }
 
 // Renumbering nodes and cutting T and batches out of the data keep directions; means are over the nodes that stay.

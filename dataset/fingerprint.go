@@ -55,15 +55,14 @@ func (d *Dataset) Fingerprint() string {
 			f.U64(math.Float64bits(v))
 		}
 	}
-	if d.Task == target.Links { // and this
+	if d.Task != target.Classes { // and this
 		f.Texts([]string{d.Task.String()})
 		for _, is := range d.Candidates {
 			f.Flag(is)
 		}
-	}
-	if d.Targets != nil { // and this
-		f.Texts([]string{d.Task.String()})
-		f.Values(d.Targets.Data)
+		if d.Targets != nil {
+			f.Values(d.Targets.Data)
+		}
 	}
 	if d.NodeTypes != nil { // and this
 		for _, column := range slices.Sorted(maps.Keys(d.NodeTypes.Of)) {

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,8 +70,14 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 		return nil, err
 	}
 	relations := func(dir string) error { return d.loadRelations(dir, said.Relations()) }
-	classes := func(dir string) error { return d.loadClasses(dir, cmp.Or(o.Task, string(said.Task))) }
-	outputs := func(dir string) error { return d.loadOutputs(dir, &said) }
+	classes := func(dir string) error { return d.loadClasses(dir, o.Task, said.Task) }
+	outputs := func(dir string) error {
+		task := d.Task // labels, if class_map.json has lists
+		if said.Task != target.Classes {
+			task = said.Task
+		}
+		return labelForms[task.Truth()].load(d, dir, &said)
+	}
 	degrees := func(string) error { return inFile(adjFile, d.checkDegrees()) }
 	ends := func(string) error {
 		d.Merged = said.Open()
@@ -83,9 +88,6 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 		if err := load(dir); err != nil {
 			return nil, err
 		}
-	}
-	if d.Task == target.Labels {
-		d.checkTrainedLabels()
 	}
 	if d.NodeTypes = said.NodeTypes; d.NodeTypes != nil && d.TypesOf() == nil {
 		return nil, fmt.Errorf("%s has no column %.100q, which names each node's type", columnsFile, d.NodeTypes.Column)
@@ -176,15 +178,23 @@ func (d *Dataset) loadRoles(dir string) error {
 
 // loadClasses reads the labels after the roles: labels of unlabelled nodes are dropped, so that nothing can use
 // them by mistake. Lists of 0 and 1 are labels where one of them has several ones, or where the settings say so.
-func (d *Dataset) loadClasses(dir, task string) error {
+func (d *Dataset) loadClasses(dir, asked string, said target.Task) error {
+	task, guess := said, asked == "" && said == target.Classes
+	if asked != "" {
+		var err error
+		if task, err = target.Parse(asked); err != nil {
+			return err
+		}
+	}
+	sets := task.Truth() == target.LabelSet
 	return file.Read(dir, classesFile, maxJSONBytes, func(f *os.File, _ int64) error {
 		var names []string
 		var err error
-		if task != target.Labels.String() {
+		if !sets {
 			names, err = graphsaint.ReadClasses(bufio.NewReader(f), d.Nodes())
 			d.Labels, d.Classes = numbered(names)
 		}
-		if one := err; task == target.Labels.String() || task == "" && errors.Is(err, graphsaint.ErrLabels) {
+		if one := err; sets || guess && errors.Is(err, graphsaint.ErrLabels) {
 			if _, err = f.Seek(0, io.SeekStart); err == nil {
 				err = d.loadLabels(bufio.NewReader(f))
 			}
@@ -200,7 +210,7 @@ func (d *Dataset) loadClasses(dir, task string) error {
 			nodes []int32
 		}{{"tr", d.Train}, {"va", d.Validation}, {"te", d.Test}} {
 			for _, i := range role.nodes {
-				if d.Labels[i] < 0 && task != string(target.Links) {
+				if d.Labels[i] < 0 && task.Truth() != target.Neighbours {
 					return fmt.Errorf("node %d of role %s has no class", i, role.name)
 				}
 			}

@@ -69,11 +69,11 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 	}
 	arrays := f.Name == GraphSAINT
 	// Links are read from edges, unless a column tells the candidates.
-	links := arrays && o.Tables.Task == target.Links.String() && o.Tables.Candidates == ""
+	links := arrays && !o.Tables.HasLabels() && o.Tables.Candidates == ""
 	if links {
 		o.Tables.Task = ""
 	}
-	if arrays && o.Tables.Task == target.Number.String() {
+	if arrays && o.Tables.Truth() == target.NumberEach {
 		return nil, fmt.Errorf("loading data set %s (%s): --task %s is read from columns of tables, and the layout has "+
 			"classes or labels", path, f.Name, o.Tables.Task)
 	}

@@ -14,7 +14,6 @@ import (
 	"rivulet/dataset/columns"
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
-	"rivulet/infer/target"
 	"rivulet/internal/durable"
 )
 
@@ -130,11 +129,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 	if d.By != nil {
 		files = append(files, newFile{relationsFile, func(w io.Writer) error { return numpy.WriteCSR(w, d.Relations) }})
 	}
-	if d.Task == target.Number {
-		files = append(files, newFile{targetsFile, func(w io.Writer) error {
-			return numpy.Write(w, d.Targets.Data, d.Targets.Rows, d.Targets.Cols)
-		}})
-	}
+	files = append(files, d.labelForm().files(d)...)
 	if d.Times != nil {
 		files = append(files, jsonFile(timesFile, d.Times))
 	}
@@ -152,7 +147,7 @@ func (d *Dataset) writeDense(w io.Writer) error {
 
 // writeClassMap writes the nodes in order, of labels a list of 0 and 1 each; a node without a class is left out.
 func (d *Dataset) writeClassMap(w io.Writer) error {
-	out := []byte{'{'}
+	out, put := []byte{'{'}, d.labelForm().put
 	for i, c := range d.Labels {
 		if c < 0 {
 			continue
@@ -160,15 +155,15 @@ func (d *Dataset) writeClassMap(w io.Writer) error {
 		if len(out) > 1 {
 			out = append(out, ", "...)
 		}
-		if out = fmt.Appendf(out, "%q: ", strconv.Itoa(i)); d.Task == target.Labels {
-			flags, _ := json.Marshal(d.Targets.Row(i)) // numbers 0 and 1
-			out = append(out, flags...)
-		} else {
-			out = strconv.AppendInt(out, int64(c), 10)
-		}
+		out = put(d, i, fmt.Appendf(out, "%q: ", strconv.Itoa(i)))
 	}
 	_, err := w.Write(append(out, "}\n"...))
 	return err
+}
+
+// writeTargets writes the numbers of all nodes.
+func (d *Dataset) writeTargets(w io.Writer) error {
+	return numpy.Write(w, d.Targets.Data, d.Targets.Rows, d.Targets.Cols)
 }
 
 func (d *Dataset) writeRoles(w io.Writer) error {

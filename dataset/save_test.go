@@ -122,7 +122,7 @@ func TestSaveOfEachForm(t *testing.T) {
 		`{"types": ["a", "a"]}`:                "merged.json: type 1 of edges",
 		`{"task": "number"}`:                   targetsFile,
 		`{"task": "links", "candidates": [9]}`: "candidate 9 of 6 nodes",
-		`{"task": "dreams"}`:                   `task "dreams" is none`,
+		`{"task": "dreams"}`:                   `task is "dreams", which this build does not know`,
 	} {
 		files := pathFiles()
 		files[mergedFile] = []byte(text)

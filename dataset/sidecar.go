@@ -68,45 +68,41 @@ func (d *Dataset) loadRelations(dir string, by *graph.Bins) error {
 	})
 }
 
-// loadOutputs reads the names of classes and labels, the numbers and names of a task of numbers, or the candidates of a
-// task of links.
-func (d *Dataset) loadOutputs(dir string, said *sidecar.File) error {
-	switch said.Task {
-	case target.Number:
-		err := file.Read(dir, targetsFile, file.MaxBytes, func(f *os.File, size int64) error {
-			a, err := numpy.OpenArray(f, size)
-			if err != nil {
-				return err
-			}
-			if d.Targets, err = numpy.ReadDense(a); err == nil && d.Targets.Rows != d.Nodes() {
-				err = fmt.Errorf("numbers of %d nodes for a graph of %d", d.Targets.Rows, d.Nodes())
-			}
-			return err
-		})
+// loadNumbers reads the numbers and names of a task of numbers.
+func (d *Dataset) loadNumbers(dir string, task target.Task) error {
+	err := file.Read(dir, targetsFile, file.MaxBytes, func(f *os.File, size int64) error {
+		a, err := numpy.OpenArray(f, size)
 		if err != nil {
 			return err
 		}
-		if d.Classes, err = loadNames(dir, namesFile, d.Targets.Cols); err != nil {
-			return err
+		if d.Targets, err = numpy.ReadDense(a); err == nil && d.Targets.Rows != d.Nodes() {
+			err = fmt.Errorf("numbers of %d nodes for a graph of %d", d.Targets.Rows, d.Nodes())
 		}
-		d.Task = said.Task
-		return d.checkNumbers(nil)
-	case target.Links:
-		for _, i := range said.Candidates {
-			if d.Candidates == nil {
-				d.Candidates = make([]bool, d.Nodes())
-			}
-			if i < 0 || int(i) >= d.Nodes() {
-				return fmt.Errorf("%s: candidate %d of %d nodes", mergedFile, i, d.Nodes())
-			}
-			d.Candidates[i] = true
-		}
-		d.Task, d.Classes = said.Task, nil
-		return d.checkLinks()
-	case target.Classes, target.Labels:
-		return d.loadClassNames(dir)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%s: task %.40q is none that this program knows", mergedFile, said.Task)
+	if d.Classes, err = loadNames(dir, namesFile, d.Targets.Cols); err != nil {
+		return err
+	}
+	d.Task = task
+	return d.checkNumbers(nil)
+}
+
+// loadCandidates reads the candidates of a task of links.
+func (d *Dataset) loadCandidates(said *sidecar.File) error {
+	for _, i := range said.Candidates {
+		if d.Candidates == nil {
+			d.Candidates = make([]bool, d.Nodes())
+		}
+		if i < 0 || int(i) >= d.Nodes() {
+			return fmt.Errorf("%s: candidate %d of %d nodes", mergedFile, i, d.Nodes())
+		}
+		d.Candidates[i] = true
+	}
+	d.Task, d.Classes = said.Task, nil
+	return d.checkLinks()
 }
 
 // loadFitted reads the schema and the named columns; data without a schema have features by position.

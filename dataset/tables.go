@@ -9,7 +9,6 @@ import (
 	"rivulet/dataset/csv"
 	"rivulet/dataset/file"
 	"rivulet/dataset/table"
-	"rivulet/infer/target"
 )
 
 // TablesFormat returns the format of directories with tables nodes and edges in files of a kind.
@@ -116,7 +115,7 @@ func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}
 // OpenTables reads the tables that o.Tables names. The data set has named features, Columns and no X, unless
 // o.Tables.Positional says otherwise.
 func OpenTables(o OpenOptions) (*Dataset, error) {
-	if o.Tables.Nodes == "" && o.Tables.Ends == "" && o.Tables.Task != target.Links.String() || o.Tables.Edges == "" {
+	if o.Tables.Nodes == "" && o.Tables.Ends == "" && o.Tables.HasLabels() || o.Tables.Edges == "" {
 		return nil, errors.New("want a table of nodes and a table of edges")
 	}
 	d, err := o.readNamed(o.Tables.Name())

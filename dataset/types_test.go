@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/infer/target"
 	"rivulet/test/expect"
 )
 
@@ -88,7 +89,7 @@ func TestTypesRefused(t *testing.T) {
 	d, err := openTyped(t, typedEdges, table.Settings{})
 	expect.OK(t, err)
 	require(d.SaveCSV(t.TempDir()+"/saved"), "types")
-	require(d.RequirePlain("growth"), "types", "growth", "--edge-type")
+	require(d.RequirePlain(target.GrowthStudy), "types", "growth", "--edge-type")
 	faults := &table.Faults{}
 	if _, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 		"edges.csv": []byte("source,target,kind\na,b,\na,c,buys\n")}),

@@ -9,6 +9,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
 
 // arrayOfWeights is the setting of the column of weights by which layouts of arrays keep the values of their adjacency
@@ -45,7 +46,7 @@ func (d *Dataset) plain() error {
 	if d.By != nil {
 		return errors.New("edges have types or directions, which would be lost")
 	}
-	return cmp.Or(d.RequireOneType("saving as tables"), d.Task.Require("saving as tables"))
+	return cmp.Or(d.RequireOneType("saving as tables"), d.Task.Require(target.SavingTables))
 }
 
 // keepWeights makes a read adjacency matrix the data's, with its weights.
@@ -74,8 +75,9 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 
 // RequirePlain returns an error where edges have weights, types or directions, nodes have types, or the task is none of
 // classes, and a capability does not read that.
-func (d *Dataset) RequirePlain(capability string) error {
-	if err := d.Task.Require(capability); err != nil {
+func (d *Dataset) RequirePlain(c *target.Capability) error {
+	capability := c.String()
+	if err := d.Task.Require(c); err != nil {
 		return err
 	}
 	if d.Adj.Val != nil {

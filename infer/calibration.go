@@ -10,8 +10,8 @@ import (
 	"rivulet/infer/target"
 )
 
-// Calibration turns logits, and F if there is a propagation, into published probabilities (section 6). Other tasks than
-// classes have no propagation: numbers and embeddings stay as they are, and each label has the sigmoid of its logit.
+// Calibration turns logits, and F if there is a propagation, into what is published of the task (section 6). Other tasks
+// than classes have no propagation.
 type Calibration struct {
 	Task        target.Task
 	Temperature float32 // τ > 0
@@ -72,15 +72,7 @@ func (c Calibration) run(logits, f, out *graph.Dense) *graph.Dense {
 func (p *calibrationBatch) Rows(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := p.out.Row(i)
-		switch {
-		case p.Task.Regression():
-			copy(row, p.logits.Row(i))
-			continue
-		case p.Task == target.Labels:
-			p.labels(row, p.logits.Row(i))
-			continue
-		}
-		graph.Softmax(row, p.logits.Row(i), p.Temperature)
+		p.Task.Probabilities(row, p.logits.Row(i), p.Temperature, p.Temperatures)
 		if p.f == nil {
 			continue
 		}
@@ -89,17 +81,6 @@ func (p *calibrationBatch) Rows(lo, hi int) {
 			row[k] = max(row[k], 0)
 		}
 		normalise(row)
-	}
-}
-
-// labels sets the probabilities of labels by their logits.
-func (c Calibration) labels(dst, logits []float32) {
-	for k, v := range logits {
-		temperature := float32(1)
-		if c.Temperatures != nil {
-			temperature = c.Temperatures[k]
-		}
-		dst[k] = target.Probability(v, temperature)
 	}
 }
 

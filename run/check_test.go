@@ -9,8 +9,8 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/artifacttest"
 	"rivulet/config"
+	"rivulet/infer/target"
 	"rivulet/internal/check"
-	"rivulet/internal/page"
 	"rivulet/run/connect"
 	"rivulet/serving"
 	"rivulet/test/harness"
@@ -56,7 +56,7 @@ func TestSettingsForClasses(t *testing.T) {
 		}
 		cfg := pageAsConsumer(config.Default[config.Page]())
 		cfg.Artifact = dir
-		if _, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler), page.Capability); err == nil ||
+		if _, err := pinnedBy(t.Context(), cfg, slog.New(slog.DiscardHandler), target.Page); err == nil ||
 			!strings.Contains(err.Error(), "the task is "+task+", and the page is for classes only") {
 			t.Errorf("%s: the page: %v", task, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 	"rivulet/internal/httpd"
 	"rivulet/internal/page"
 	"rivulet/kafka"
@@ -27,7 +28,7 @@ func Page(ctx context.Context, cfg config.Page, log *slog.Logger, ready func(url
 	}
 	background := &services{}
 	from, end, err := servedVersions(ctx, pageAsConsumer(cfg), connect.PageACL, log, background,
-		func(error) {}, page.Capability) // the page shows versions, also while Redis refuses it
+		func(error) {}, target.Page) // the page shows versions, also while Redis refuses it
 	if err != nil {
 		return err
 	}

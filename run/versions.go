@@ -65,7 +65,7 @@ func (v versions) name() string {
 
 // classes are the names of the serving version's classes, none before the first version.
 func (v versions) classes() []string {
-	if current := v.source.Current(); current != nil && current.Info().Task == target.Classes {
+	if current := v.source.Current(); current != nil && current.Info().Task.Truth() == target.OneClass {
 		return current.Info().Classes
 	}
 	return nil
@@ -103,7 +103,7 @@ func Pinned(ctx context.Context, location string, choice serving.Options, log *s
 }
 
 // pinnedBy returns the artifact that the settings pin, with the model and the outputs that they choose.
-func pinnedBy(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...string) (versions, error) {
+func pinnedBy(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...*target.Capability) (versions, error) {
 	o, err := choice(cfg, capabilities...)
 	if err != nil {
 		return versions{}, err
@@ -169,7 +169,7 @@ func readPinned(ctx context.Context, from *remote.Artifact, directory string, lo
 // artifact. failed is told if following them fails. acl is the line of deploy/redis.acl with the program's rights.
 // capabilities names the capabilities that the program needs beyond its settings'. end closes the connections.
 func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *slog.Logger, background *services,
-	failed context.CancelCauseFunc, capabilities ...string) (from versions, end func(), err error) {
+	failed context.CancelCauseFunc, capabilities ...*target.Capability) (from versions, end func(), err error) {
 	if cfg.Artifact != "" {
 		if from, err = pinnedBy(ctx, cfg, log, capabilities...); err != nil {
 			return from, nil, err
@@ -193,9 +193,9 @@ func servedVersions(ctx context.Context, cfg config.Consumer, acl string, log *s
 }
 
 // capabilities returns the capabilities that the settings ask for, and that some tasks lack ([target.Task.Require]).
-func capabilities(cfg config.Consumer) (used []string) {
+func capabilities(cfg config.Consumer) (used []*target.Capability) {
 	for _, of := range []struct {
-		capability string
+		capability *target.Capability
 		used       bool
 	}{
 		{target.TopK, cfg.Output.TopK > 0}, {target.Probabilities, cfg.Output.Probabilities},
@@ -210,7 +210,7 @@ func capabilities(cfg config.Consumer) (used []string) {
 
 // choice returns the model, attachment and outputs that the settings choose. more are capabilities that a program needs
 // beside them.
-func choice(cfg config.Consumer, more ...string) (serving.Options, error) {
+func choice(cfg config.Consumer, more ...*target.Capability) (serving.Options, error) {
 	signers, err := signersOf(cfg.VerifyKey)
 	return serving.Options{Signers: signers, Model: cfg.Model, Attachment: cfg.Attachment,
 			Calibration:    cfg.Calibration,
@@ -244,7 +244,7 @@ func output(cfg config.Output) consumer.Output {
 }
 
 // follower makes the watcher of a consumer, which follows CURRENT unless the settings name a version.
-func follower(cfg config.Consumer, log *slog.Logger, capabilities ...string) (*serving.Watcher, func() error, error) {
+func follower(cfg config.Consumer, log *slog.Logger, capabilities ...*target.Capability) (*serving.Watcher, func() error, error) {
 	serve, err := choice(cfg, capabilities...)
 	if err != nil {
 		return nil, nil, err

@@ -17,6 +17,7 @@ import (
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
 	"rivulet/infer/retrieval"
+	"rivulet/infer/target"
 	"rivulet/infer/version"
 	"rivulet/mapping"
 )
@@ -41,7 +42,7 @@ type Options struct {
 	Coverage float64
 	// Capabilities are those that the settings ask for, as [target.Task.Require] knows them: a version whose task does not
 	// have one is refused.
-	Capabilities []string
+	Capabilities []*target.Capability
 	// Explain says whether predictions carry their strongest reasons.
 	Explain bool
 	// Signers are public keys. One of them must have signed a version's manifest; nil: it need not be signed.
@@ -250,7 +251,7 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 	bins := model.Architecture.Bins(b.Bins)
 	v.info.Weighted = bins != nil && !bins.ByRelation()
 	if v.info.Joint = v.attachment == artifact.AttachJoint; v.info.Joint {
-		if err := v.info.Task.Require("attachment joint"); b.Candidates != nil { // their vectors are in the tables
+		if err := v.info.Task.Require(target.JointAttachment); err != nil { // their vectors are in the tables
 			return OptionAttachment.because(err)
 		}
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)

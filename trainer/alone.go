@@ -24,7 +24,7 @@ func measureAlone(ctx context.Context, t *T, h *Held, r *Run, deployments []depl
 	const what = "joining test nodes to the whole graph one by one"
 	mode := slices.Index(t.modes(), NodeBatch)
 	served := slices.IndexFunc(deployments, func(d deploy.Row) bool { return d.Served })
-	if t.task != target.Classes || len(results) == 0 || mode < 0 || served < 0 {
+	if !t.task.Can(target.Comparison) || len(results) == 0 || mode < 0 || served < 0 {
 		return nil
 	}
 	whole := slices.IndexFunc(deployments, func(d deploy.Row) bool {
@@ -37,7 +37,7 @@ func measureAlone(ctx context.Context, t *T, h *Held, r *Run, deployments []depl
 	r.Progress.Step(what, 0, len(nodes))
 	set := eval.Attach(h.data, t.Original, dataset.Batches(nodes, 1), false)
 	onT, onS := deployments[whole], deployments[served]
-	joined := &eval.Answer{}
+	joined := &eval.Answer{Task: t.task}
 	predictor, batches := onT.Quick(), onT.On(set)
 	for k, b := range batches.Batches {
 		if err := ctx.Err(); err != nil {

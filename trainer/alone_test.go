@@ -31,11 +31,11 @@ func TestAloneIsABatchOfOne(t *testing.T) {
 	if served.Alone == nil || one.Alone == nil {
 		t.Fatal("single arrivals were not measured")
 	}
-	if served.Alone.Whole != single.Accuracy.Mean || served.Alone.Accuracy != served.Accuracy.Mean {
-		t.Errorf("alone %+v; in batches of one %.2f%% on T, on S %.2f%%", *served.Alone, single.Accuracy.Mean,
-			served.Accuracy.Mean)
+	if served.Alone.Whole != single.Score("accuracy").Mean || served.Alone.Accuracy != served.Score("accuracy").Mean {
+		t.Errorf("alone %+v; in batches of one %.2f%% on T, on S %.2f%%", *served.Alone, single.Score("accuracy").Mean,
+			served.Score("accuracy").Mean)
 	}
-	want := eval.Alone{Nodes: 150, Of: 150, Accuracy: one.Accuracy.Mean, Whole: single.Accuracy.Mean,
+	want := eval.Alone{Nodes: 150, Of: 150, Accuracy: one.Score("accuracy").Mean, Whole: single.Score("accuracy").Mean,
 		Agreement: one.Agreement.Mean}
 	if *one.Alone != want {
 		t.Errorf("of batches of one %+v, want %+v", *one.Alone, want)

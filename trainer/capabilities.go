@@ -16,35 +16,35 @@ import (
 type capability struct {
 	option string
 	set    func(o *Options) bool
-	// task names the option where a task other than classes is asked for it ([target.Task.Require]); empty: all have it.
-	task string
+	// task is what the data's task has to have; nil: all have it.
+	task *target.Capability
 	// relations names the option where edges have types or directions, for which it has no form; empty: it has one.
 	relations string
 }
 
 var capabilities = []capability{
-	{option: "weights", set: func(o *Options) bool { return len(o.Weights) > 0 }, task: "importing weights"},
+	{option: "weights", set: func(o *Options) bool { return len(o.Weights) > 0 }, task: target.ImportWeights},
 	{option: "representation", set: func(o *Options) bool { return o.Representation }, relations: "representation"},
-	{option: "spread", set: func(o *Options) bool { return o.Spread }, task: "a fit with spread (--spread)",
+	{option: "spread", set: func(o *Options) bool { return o.Spread }, task: target.Spread,
 		relations: "a fit on S (S→S) with spread"},
-	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: "a choice among models (--models auto)"},
+	{option: "models auto", set: func(o *Options) bool { return o.Choose }, task: target.ModelChoice},
 	{option: "coverage", set: func(o *Options) bool { return o.Coverage > 0 }, task: target.Abstention},
 	{option: "own", set: func(o *Options) bool { return o.Own == OwnAlways },
-		task: "the expert of own features (--own always)"},
-	{option: "map", set: func(o *Options) bool { return o.Map }, task: "the map (--map)"},
+		task: target.OwnExpert},
+	{option: "map", set: func(o *Options) bool { return o.Map }, task: target.Map},
 }
 
 // check returns an error if the run's options do not fit its data.
 func (o *Options) check(d *dataset.Dataset) error {
 	of := d.Task
-	if of != target.Classes {
+	if !of.Can(target.Relations) {
 		if err := d.RequireNoRelations("task " + of.String()); err != nil {
 			return err
 		}
 	}
 	switch m, _ := o.method(); {
-	case of != target.Classes && !m.targets:
-		return of.Require("method " + m.Name)
+	case !m.targets && !of.Can(target.Method):
+		return of.Require(target.Method, m.Name)
 	case !m.relations:
 		what := "method " + m.Name
 		if err := cmp.Or(d.RequireNoRelations(what), d.RequireOneType(what)); err != nil {
@@ -60,7 +60,7 @@ func (o *Options) check(d *dataset.Dataset) error {
 		if !c.set(o) {
 			continue
 		}
-		if c.task != "" {
+		if c.task != nil {
 			if err := of.Require(c.task); err != nil {
 				return err
 			}
@@ -80,8 +80,10 @@ func checkModel(d *dataset.Dataset, name string) error {
 	switch {
 	case err != nil:
 		return err
-	case d.Task == target.Labels && a.Relational(), d.Task.Regression() && (a.Mix == nil || !a.Linear()):
-		return d.Task.Require("model " + name)
+	case a.Relational() && !d.Task.Can(target.RelatedModel):
+		return d.Task.Require(target.RelatedModel, name)
+	case (a.Mix == nil || !a.Linear()) && !d.Task.Can(target.LayeredModel):
+		return d.Task.Require(target.LayeredModel, name)
 	case a.Reads(d.By):
 		return nil
 	case a.Typed():

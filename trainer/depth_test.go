@@ -67,7 +67,7 @@ func TestDeepModelsAreServedAndRefreshed(t *testing.T) {
 	accuracy := map[string]float64{}
 	for _, r := range out.Results {
 		if r.Batch == NodeBatch && r.Calibration == "none" && !r.SharedM {
-			accuracy[r.Model+r.Setting] = r.Accuracy.Mean
+			accuracy[r.Model+r.Setting] = r.Score("accuracy").Mean
 		}
 	}
 	for _, name := range o.Models {

@@ -88,7 +88,7 @@ func TestCategoriesCarrySignal(t *testing.T) {
 	served := func(o *Outcome) float64 {
 		for _, r := range o.Results {
 			if r.Setting == "O->S" {
-				return r.Accuracy.Mean
+				return r.Score("accuracy").Mean
 			}
 		}
 		t.Fatal("no result of O->S")

@@ -138,9 +138,6 @@ func deployments(ctx context.Context, t *T, h *Held, r *Run, p *recipe, w Measur
 		for _, c := range all {
 			if c.calibration == nil {
 				watch.Begins(r.Progress, "calibrating "+c.fit.Model.Name()+", "+c.setting)
-				if t.task != target.Classes {
-					c.kinds = nil
-				}
 				if c.calibration, err = calibrateOn(ctx, t, h, r, c.Deployment, c.kinds); err != nil {
 					return nil, err
 				}
@@ -200,7 +197,7 @@ func evaluate(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.R
 }
 
 func measure(t *T, h *Held, run *Run, d deploy.Row, mode string, again *eval.Regrouped) (eval.Result, error) {
-	r := eval.Result{Method: run.Label(), Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
+	r := eval.Result{Task: t.task, Method: run.Label(), Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
 		Attachment: d.Attachment, Calibration: d.Calibration.Kind, SyntheticNodes: run.size, Own: d.Expert != nil,
 		Ratio: float64(run.size) / float64(t.facts.Nodes), Seeds: []uint64{run.Seed}, Served: d.Served,
 		WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay}, KeptBytes: d.Kept}
@@ -213,36 +210,28 @@ func measure(t *T, h *Held, run *Run, d deploy.Row, mode string, again *eval.Reg
 	if err := answer.Finite(predictor, set, "test", math.MaxFloat32); err != nil {
 		return r, fmt.Errorf("measuring %s: %w", d.Model.Name(), err)
 	}
-	if t.task != target.Classes {
-		d.Judge(&r, predictor, answer, set)
-		if run.Costs {
-			d.Costs(&r, answer, set, footprint(t, run, d.Deployment))
-		}
-		run.known.Keep(r)
-		return r, nil
-	}
-	// of a graph that is too large, Whole is frozen
-	first := d.Attachment == artifact.AttachJoint || run.known.Classes(&r) == nil
-	if r.Setting == eval.OtoO && first && d.Spreading == nil {
-		run.known.KeepClasses(&r, answer.Class)
-	} else {
-		r.VersusWhole = eval.Pair(answer.Class, run.known.Classes(&r), set)
-	}
-	r.Confusion = answer.Confusion(set, t.Classes())
-	r.Reliability = eval.Reliability(answer.Probabilities, set.Labels)
-	r.ReliabilityBefore = eval.Reliability(deploy.Uncalibrated(predictor, answer, set), set.Labels)
-	for of, value := range map[*eval.Spread]float64{
-		&r.Accuracy: answer.Accuracy(set), &r.MacroF1: eval.MacroF1(r.Confusion),
-		&r.Agreement:         eval.Equal(answer.Class, run.known.Classes(&r)),
-		&r.ChangedByBatching: again.Changed(predictor, d.On, answer.Class),
-		&r.ECE:               eval.ECE(r.Reliability),
-		&r.ECEBefore:         eval.ECE(r.ReliabilityBefore),
-	} {
-		of.Mean = value
+	d.Judge(&r, predictor, answer, set)
+	if t.task.Can(target.Comparison) {
+		compare(&r, run, d, predictor, answer, set, again)
 	}
 	if run.Costs && !run.known.Costs(&r) {
 		d.Costs(&r, answer, set, footprint(t, run, d.Deployment))
 	}
 	run.known.Keep(r)
 	return r, nil
+}
+
+// compare compares an answer's classes with those of Whole, and with those in other batches.
+func compare(r *eval.Result, run *Run, d deploy.Row, predictor *infer.Predictor, answer *eval.Answer, set *eval.Set,
+	again *eval.Regrouped) {
+	// of a graph that is too large, Whole is frozen
+	first := d.Attachment == artifact.AttachJoint || run.known.Classes(r) == nil
+	if r.Setting == eval.OtoO && first && d.Spreading == nil {
+		run.known.KeepClasses(r, answer.Class)
+	} else {
+		r.VersusWhole = eval.Pair(answer.Class, run.known.Classes(r), set)
+	}
+	r.Confusion = answer.Confusion(set)
+	r.Agreement.Mean = eval.Equal(answer.Class, run.known.Classes(r))
+	r.ChangedByBatching.Mean = again.Changed(predictor, d.On, answer.Class)
 }

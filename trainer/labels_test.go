@@ -54,10 +54,10 @@ func TestLabelsThroughARun(t *testing.T) {
 			if r.Model != model || r.Batch != NodeBatch || r.SharedM {
 				continue
 			}
-			if r.Labels == nil || r.Calibration != propagation.None || r.Own || r.Accuracy.Mean != 0 {
+			if r.Task != target.Labels || r.Calibration != propagation.None || r.Own || r.Score("accuracy").Mean != 0 {
 				t.Fatalf("%s %s has scores of classes: %+v", model, r.Setting, r)
 			}
-			f1[r.Setting], precision[r.Setting] = r.Labels.MicroF1.Mean, r.Labels.MAP.Mean
+			f1[r.Setting], precision[r.Setting] = r.Score("micro_f1").Mean, r.Score("map").Mean
 			if r.ECE.Mean > 15 {
 				t.Errorf("%s %s: a calibration error of %.1f%%", model, r.Setting, r.ECE.Mean)
 			}

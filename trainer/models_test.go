@@ -43,7 +43,7 @@ func TestSection5SeveralModelsShareOneM(t *testing.T) {
 			if accuracy[r.Model] == nil {
 				accuracy[r.Model] = map[string]float64{}
 			}
-			accuracy[r.Model][r.Setting] = r.Accuracy.Mean
+			accuracy[r.Model][r.Setting] = r.Score("accuracy").Mean
 		}
 	}
 	for _, name := range o.Models {

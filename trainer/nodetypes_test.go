@@ -81,7 +81,7 @@ func TestTypesOfNodesOnS(t *testing.T) {
 		accuracy := map[string]float64{}
 		out := mustTrain(t, d, o)
 		for _, r := range out.Results {
-			accuracy[r.Setting] = r.Accuracy.Mean
+			accuracy[r.Setting] = r.Score("accuracy").Mean
 		}
 		some := sample.Evenly(d.Test, len(d.Test)/4) // they say by how much T's tables are off
 		_, frozen, joined := besideJoined(t, d, o, firstModel(t, out), some)

@@ -71,15 +71,15 @@ func TestNumbersThroughARun(t *testing.T) {
 			if r.Model != model || r.Batch != NodeBatch {
 				continue
 			}
-			if r.Numbers == nil || r.Calibration != propagation.None || r.Own || r.Accuracy.Mean != 0 {
+			if r.Task != target.Number || r.Calibration != propagation.None || r.Own || r.Score("accuracy").Mean != 0 {
 				t.Fatalf("%s %s has scores of classes: %+v", model, r.Setting, r)
 			}
-			r2[r.Setting] = r.Numbers.R2.Mean
-			if c := r.Numbers.Covered.Mean; math.Abs(c-target.Interval) > 5 {
-				t.Errorf("%s %s: %.1f%% of the numbers are in intervals for %d%%", model, r.Setting, c, target.Interval)
+			r2[r.Setting] = r.Score("r2").Mean
+			if c := r.Score("covered").Mean; math.Abs(c-target.IntervalShare) > 5 {
+				t.Errorf("%s %s: %.1f%% of the numbers are in intervals for %d%%", model, r.Setting, c, target.IntervalShare)
 			}
-			if r.Numbers.MAE[0] < 1e3*r.Numbers.MAE[1] {
-				t.Errorf("errors %v do not have the outputs' units", r.Numbers.MAE)
+			if r.Score("mae").Values[0] < 1e3*r.Score("mae").Values[1] {
+				t.Errorf("errors %v do not have the outputs' units", r.Score("mae").Values)
 			}
 		}
 		t.Logf("%s: R² %.2f joined, %.2f on S", model, r2[eval.OtoO], r2[eval.OtoS])
@@ -150,7 +150,7 @@ func TestNumbersRefused(t *testing.T) {
 		}
 		expect.Error(t, prepareError(&other, o), c.want, "%s", c.models)
 	}
-	if err := d.RequirePlain("the study of growth"); err == nil {
+	if err := d.RequirePlain(target.GrowthStudy); err == nil {
 		t.Error("a study of classes takes numbers")
 	}
 	expect.Error(t, d.SaveCSV(t.TempDir()), "the task is number", "saved without its numbers")

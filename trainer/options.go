@@ -215,7 +215,7 @@ func Inherit(m *artifact.Manifest, more []Method) (Options, error) {
 	}
 	o.Nodes, o.Preprocess, o.Seed = m.SyntheticNodes, m.Preprocess.Kind, m.Seed
 	if o.Method == MethodSolved && m.Mapping.MaxPerRow > 0 {
-		if o.Entries = m.Mapping.MaxPerRow; m.Task == target.Links { // whose rows have twice as many
+		if o.Entries = m.Mapping.MaxPerRow; m.Task.Truth() == target.Neighbours { // whose rows have twice as many
 			o.Entries = (o.Entries + 1) / 2
 		}
 	}

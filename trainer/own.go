@@ -89,7 +89,7 @@ const (
 // chooseExperts fits perceptrons of own features and chooses, for each model on S, the exponents with which one of them
 // answers beside it (docs/algorithm.md, section 11). All models share the perceptron that is best beside the first.
 func chooseExperts(ctx context.Context, t *T, h *Held, r *Run, placed []*deploy.Deployment) error {
-	if r.Own == OwnNever || t.task != target.Classes || r.method.Comparison || len(placed) == 0 {
+	if r.Own == OwnNever || !t.task.Can(target.OwnExpert) || r.method.Comparison || len(placed) == 0 {
 		return nil
 	}
 	nodes, always := gatherSupport(h, placed), r.Own == OwnAlways

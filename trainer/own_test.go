@@ -45,9 +45,9 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 		t.Fatalf("own features gained %+v", info)
 	}
 	with, without := ownRow(t, out.Results, true), ownRow(t, out.Results, false)
-	if !with.Served || without.Served || with.Accuracy.Mean < without.Accuracy.Mean+1 {
-		t.Errorf("with own features %.2f (served %v), without %.2f (served %v)", with.Accuracy.Mean, with.Served,
-			without.Accuracy.Mean, without.Served)
+	if !with.Served || without.Served || with.Score("accuracy").Mean < without.Score("accuracy").Mean+1 {
+		t.Errorf("with own features %.2f (served %v), without %.2f (served %v)", with.Score("accuracy").Mean, with.Served,
+			without.Score("accuracy").Mean, without.Served)
 	}
 	b := reread(t, out.Bundle)
 	expert := b.Expert("sgc")
@@ -56,8 +56,8 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 	p := eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess))
 	p.Expert = expert
 	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, p, nil)
-	if err != nil || served != with.Accuracy.Mean {
-		t.Errorf("the artifact answers %v, measured %v (%v)", served, with.Accuracy.Mean, err)
+	if err != nil || served != with.Score("accuracy").Mean {
+		t.Errorf("the artifact answers %v, measured %v (%v)", served, with.Score("accuracy").Mean, err)
 	}
 	for _, a := range out.Answers[len(out.Answers)-3:] { // test nodes: what preflight compares consumers with
 		if got := predicted(t, d, b.Mapping.Rows, p, out.Bundle.Manifest.Models[0].Calibration.Temperature,

@@ -55,7 +55,7 @@ func TestLabelsOnRealGraphs(t *testing.T) {
 					o.Models, o.Nodes, o.Costs, o.Batch, o.Seed = []string{model}, set.nodes, false, 1, seed
 					for _, r := range mustTrain(t, d, o).Results {
 						if r.Batch == NodeBatch && !r.SharedM {
-							for k, v := range []float64{r.Labels.MicroF1.Mean, r.Labels.MAP.Mean, r.ECE.Mean} {
+							for k, v := range []float64{r.Score("micro_f1").Mean, r.Score("map").Mean, r.ECE.Mean} {
 								scores[k][r.Setting] = append(scores[k][r.Setting], v)
 							}
 						}

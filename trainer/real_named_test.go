@@ -53,7 +53,7 @@ func TestNamesOnRealGraphs(t *testing.T) {
 					of.Schema.Kinds[column.Name] = o.Schema.Kinds[column.Name]
 				}
 				out := mustTrain(t, d, of)
-				return out, find(t, out.Results, eval.OtoS, false, NodeBatch).Accuracy.Mean
+				return out, find(t, out.Results, eval.OtoS, false, NodeBatch).Score("accuracy").Mean
 			}
 			named := byName(positional)
 			byNames, before := train(named)

@@ -98,9 +98,9 @@ func TestNumbersOnRealGraphs(t *testing.T) {
 					switch {
 					case r.Batch != NodeBatch:
 					case r.Setting == eval.OtoO:
-						alone = append(alone, r.Numbers.R2.Mean)
+						alone = append(alone, r.Score("r2").Mean)
 					case r.Setting == eval.OtoS:
-						onS, covered = append(onS, r.Numbers.R2.Mean), append(covered, r.Numbers.Covered.Mean)
+						onS, covered = append(onS, r.Score("r2").Mean), append(covered, r.Score("covered").Mean)
 					}
 				}
 			}
@@ -110,8 +110,8 @@ func TestNumbersOnRealGraphs(t *testing.T) {
 			if math.Abs(a.Mean-s.Mean) > 1 || a.Mean < 20 {
 				t.Errorf("%s, %s: R² %.2f joined alone and %.2f on S", set.name, weights, a.Mean, s.Mean)
 			}
-			if math.Abs(c.Mean-target.Interval) > 3 {
-				t.Errorf("%s, %s: %.1f%% of the numbers are in intervals for %d%%", set.name, weights, c.Mean, target.Interval)
+			if math.Abs(c.Mean-target.IntervalShare) > 3 {
+				t.Errorf("%s, %s: %.1f%% of the numbers are in intervals for %d%%", set.name, weights, c.Mean, target.IntervalShare)
 			}
 		})
 	}

@@ -81,7 +81,7 @@ func TestSection9OnRealGraphs(t *testing.T) {
 				results := realResults(t, c.name, c.nodes, seed)
 				for _, mode := range modes {
 					for _, setting := range []string{eval.OtoO, eval.OtoS} {
-						mean[setting+mode] += find(t, results, setting, false, mode).Accuracy.Mean / float64(c.seeds)
+						mean[setting+mode] += find(t, results, setting, false, mode).Score("accuracy").Mean / float64(c.seeds)
 					}
 				}
 			}
@@ -119,9 +119,9 @@ func TestSection5TeachingOnRealGraphs(t *testing.T) {
 	}{{"cora", 70, 3, 2}, {"amazon_photo", 38, 1.6, 0.5}} {
 		t.Run(c.name, func(t *testing.T) {
 			results := realResults(t, c.name, c.nodes, 0)
-			whole := find(t, results, eval.OtoO, false, NodeBatch).Accuracy.Mean
+			whole := find(t, results, eval.OtoO, false, NodeBatch).Score("accuracy").Mean
 			for setting, margin := range map[string]float64{eval.StoS: c.strict, eval.StoSLabels: c.labels} {
-				got := find(t, results, setting, false, NodeBatch).Accuracy.Mean
+				got := find(t, results, setting, false, NodeBatch).Score("accuracy").Mean
 				t.Logf("%s %.2f, O→O %.2f", setting, got, whole)
 				if got < whole-margin || got > whole+2 {
 					t.Errorf("%s is %.2f, want at most %g below O→O, %.2f", setting, got, margin, whole)

@@ -77,7 +77,7 @@ func TestTypesOnRealGraphs(t *testing.T) {
 			accuracy := map[string]float64{}
 			out := mustTrain(t, d, o)
 			for _, r := range out.Results {
-				accuracy[r.Setting] = r.Accuracy.Mean
+				accuracy[r.Setting] = r.Score("accuracy").Mean
 			}
 			if seed == 0 {
 				_, frozen, alone := besideJoined(t, d, o, firstModel(t, out), joined(d.Test))

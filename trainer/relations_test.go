@@ -92,7 +92,7 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 				t.Errorf("%s is measured in %s batches, of which it reads no edges", model, r.Batch)
 			}
 			if r.Model == model {
-				accuracy[r.Setting] = r.Accuracy.Mean
+				accuracy[r.Setting] = r.Score("accuracy").Mean
 			}
 		}
 		if gap := accuracy[eval.OtoO] - accuracy[eval.OtoS]; gap > 4 || accuracy[eval.OtoO] < 50 || len(accuracy) != 2 {
@@ -168,7 +168,7 @@ func TestDirectionsOfArrivalsThatOnlyCite(t *testing.T) {
 	out := mustTrain(t, d, o)
 	accuracy := map[string]float64{}
 	for _, r := range out.Results {
-		accuracy[r.Setting] = r.Accuracy.Mean
+		accuracy[r.Setting] = r.Score("accuracy").Mean
 	}
 	if gap := accuracy[eval.OtoO] - accuracy[eval.OtoS]; gap > 4 || accuracy[eval.OtoO] < 50 {
 		t.Errorf("%v", accuracy)

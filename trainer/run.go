@@ -141,7 +141,7 @@ func divided(d *dataset.Dataset, o *Options) (*T, *Held, error) {
 		d = d.OriginalFirst()
 	}
 	var problem *links.Problem
-	if d.Task == target.Links {
+	if d.Task.Truth() == target.Neighbours {
 		if problem, d, err = links.Prepare(d, o.rng(purposeHeldOut), o.rng(purposeVectors)); err != nil {
 			return nil, nil, err
 		}
@@ -266,10 +266,7 @@ func (r *Run) divide(t *T, nodes, grouped int) (err error) {
 	for _, y := range graph.Pick(t.groups.Of, sample.Labelled(t.groups.Of)) {
 		present[y] = true
 	}
-	kinds := len(present) // of labels, which all nodes share as one class, S needs as many nodes as of so many classes
-	if t.task == target.Labels {
-		kinds = t.Classes()
-	}
+	kinds := t.task.Groups(len(present), t.Classes())
 	types := 0
 	if t.related() {
 		types = len(t.bins.Types)

@@ -31,7 +31,7 @@ func TestSection5ArtifactTeaches(t *testing.T) {
 	expect.OK(t, artifact.Write(dir, out.Bundle))
 	s, err := artifact.ReadSpread(dir)
 	expect.OK(t, err)
-	got, want := taught(t, d, o, s), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Accuracy.Mean
+	got, want := taught(t, d, o, s), find(t, out.Results, eval.StoSLabels, false, NodeBatch).Score("accuracy").Mean
 	if got < want-1 || got > want+1 {
 		t.Errorf("S teaches %.2f, the run says %.2f", got, want)
 	}

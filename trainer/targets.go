@@ -2,28 +2,18 @@ package trainer
 
 import (
 	"fmt"
-	"slices"
 
 	"rivulet/dataset"
 	"rivulet/infer"
-	"rivulet/infer/target"
-	"rivulet/trainer/fit"
 	"rivulet/trainer/search"
 )
 
-// readTargets prepares a task of labels, numbers or links: it sets the units of their messages. [OwnAuto] means that no
-// expert of own features answers, and no propagation is chosen among: both are of classes.
+// readTargets prepares a task with targets: it sets the units of their messages.
 func (t *T) readTargets(d *dataset.Dataset) error {
-	switch t.task {
-	case target.Classes:
+	if t.Targets == nil {
 		return nil
-	case target.Labels:
-		t.units = slices.Repeat([]float64{1}, t.Classes())
-	case target.Number:
-		t.units = fit.UnitsOf(t.Targets.Take(t.labelled)).Deviation
-	case target.Links: // one unit for all coordinates, as scores are sums over them
-		t.units = slices.Repeat([]float64{fit.UnitsOf(t.Targets.Take(t.labelled)).Length()}, t.Classes())
 	}
+	t.units = t.task.Units(t.Targets.Take(t.labelled))
 	for _, nodes := range [][]int32{d.Validation, d.Test} {
 		for _, i := range nodes {
 			if d.Labels[i] < 0 {

@@ -133,7 +133,7 @@ type Fit struct {
 
 func fits(t *T, h *Held, p *recipe) (fits []Fit) {
 	most := 0.0
-	if t.task == target.Classes && len(h.data.Validation) > 0 {
+	if t.task.Can(target.Comparison) && len(h.data.Validation) > 0 {
 		most = majority(t, h)
 	}
 	for _, f := range p.whole {

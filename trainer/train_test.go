@@ -135,11 +135,11 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	whole, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 37), false,
 		eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)), nil)
 	expect.OK(t, err)
-	if want := find(t, out.Results, eval.OtoS, false, NodeBatch).Accuracy.Mean; served != want {
+	if want := find(t, out.Results, eval.OtoS, false, NodeBatch).Score("accuracy").Mean; served != want {
 		t.Errorf("the artifact's accuracy is %v, the trainer measured %v", served, want)
 	}
 	// Joined to T, batches see each other: 37 at a time is not 100 at a time, but near.
-	if want := find(t, out.Results, eval.OtoO, false, NodeBatch).Accuracy.Mean; whole < want-3 || whole > want+3 {
+	if want := find(t, out.Results, eval.OtoO, false, NodeBatch).Score("accuracy").Mean; whole < want-3 || whole > want+3 {
 		t.Errorf("Whole is %v, the trainer measured %v", whole, want)
 	}
 }
@@ -193,8 +193,8 @@ func TestSection8ResultsAreComplete(t *testing.T) {
 		t.Errorf("a row of M has %d entries, want at most %d", m.LongestRow(), Defaults().Entries)
 	}
 	if served, whole := find(t, out.Results, eval.OtoS, false, NodeBatch),
-		find(t, out.Results, eval.OtoO, false, NodeBatch); served.Accuracy.Mean < whole.Accuracy.Mean-5 {
-		t.Errorf("O→S %v, O→O %v", served.Accuracy.Mean, whole.Accuracy.Mean)
+		find(t, out.Results, eval.OtoO, false, NodeBatch); served.Score("accuracy").Mean < whole.Score("accuracy").Mean-5 {
+		t.Errorf("O→S %v, O→O %v", served.Score("accuracy").Mean, whole.Score("accuracy").Mean)
 	}
 }
 

@@ -35,7 +35,7 @@ func (o Options) unvalidated(ctx context.Context, d *dataset.Dataset, progress P
 		return fmt.Errorf("no validation nodes: %s needs some: label a part of the nodes val, and the others train", what)
 	}
 	switch {
-	case d.Task != target.Classes && d.Task != target.Labels:
+	case !d.Task.Can(target.NoValidation):
 		return nil, o, need("task " + d.Task.String())
 	case o.Coverage > 0:
 		return nil, o, need("coverage")

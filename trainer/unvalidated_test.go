@@ -51,10 +51,7 @@ func TestTrainWithoutValidationNodes(t *testing.T) {
 			score := func(of *Outcome) float64 {
 				for _, r := range of.Results {
 					if r.Served && r.Batch == NodeBatch {
-						if r.Labels != nil {
-							return r.Labels.MicroF1.Mean
-						}
-						return r.Accuracy.Mean
+						return r.Score(r.Task.Primary().Name).Mean
 					}
 				}
 				return math.NaN()

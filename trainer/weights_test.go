@@ -95,7 +95,7 @@ func TestWeightsThroughARun(t *testing.T) {
 		accuracy := map[string]float64{}
 		for _, r := range out.Results {
 			if r.Model == model && r.Batch == NodeBatch && r.Calibration == propagation.None {
-				accuracy[r.Setting] = r.Accuracy.Mean
+				accuracy[r.Setting] = r.Score("accuracy").Mean
 				if r.Setting == eval.OtoS && r.Agreement.Mean < 90 {
 					t.Errorf("%s: %.1f%% of predictions on S are those of arrivals joined alone", model, r.Agreement.Mean)
 				}

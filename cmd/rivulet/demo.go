@@ -15,6 +15,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/demo"
@@ -149,7 +150,7 @@ func (f *demoFlags) open() (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Task.Require("the demonstration"); err != nil {
+	if err := d.Task.Require(target.Demo); err != nil {
 		return nil, err
 	}
 	features := len(d.Columns)

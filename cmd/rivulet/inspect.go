@@ -57,7 +57,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	switch {
 	case b.Candidates != nil:
 		row("task", "%s: %d candidates, embeddings of %d", m.Task, len(b.Candidates.IDs), b.Candidates.Vectors.Cols)
-	case m.Task != target.Classes:
+	case m.Task.Truth() != target.OneClass:
 		row("task", "%s: %s", m.Task, strings.Join(m.Data.Classes, ", "))
 	}
 	row("fingerprint", "%s", m.Data.Fingerprint)
@@ -81,7 +81,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		return err
 	}
 	row("M", "%s", sparsity(&m, lengths))
-	if m.Task == target.Classes {
+	if m.Task.Truth() == target.OneClass {
 		row("classes", "%s", classes(b))
 	}
 	row("teaching", "%s", teaching(b))
@@ -103,7 +103,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 				model.Calibration.Temperature, m.Reference.Nodes)
 		}
 		for k, radius := range model.Radius {
-			row("", "%s ± %.4g holds %d%% of the numbers", m.Data.Classes[k], radius, target.Interval)
+			row("", "%s ± %.4g holds %d%% of the numbers", m.Data.Classes[k], radius, target.IntervalShare)
 		}
 		if own := model.Own; own != (artifact.OwnInfo{}) {
 			row("", "own features answer beside it with exponents %g, %g, %g (no, few, many neighbours): "+
@@ -119,7 +119,7 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	metrics(t, m.Metrics)
+	metrics(t, m.Task.Primary(), m.Metrics)
 	fmt.Fprintln(t)
 	var total int64
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
@@ -137,10 +137,7 @@ func validation(task target.Task, r *baseline.Reference) string {
 		return "no reference is kept: a consumer cannot tell how far its stream is from training"
 	}
 	text := fmt.Sprintf("%d nodes, %.1f%% of their neighbours unknown", r.Nodes, 100*r.UnknownNeighbours)
-	is := "right"
-	if task == target.Labels {
-		is = "micro F1"
-	}
+	is := task.Primary().Behind
 	for _, name := range slices.Sorted(maps.Keys(r.Models)) {
 		of := r.Models[name]
 		text += fmt.Sprintf("; %s %.2f%% %s, confidence %.3f", name, of.Accuracy, is, of.Confidence)
@@ -277,31 +274,23 @@ func classes(b *artifact.Bundle) string {
 	return strings.Join(parts, ", ")
 }
 
-// metrics writes the accuracies, graph and node batches side by side.
-func metrics(w io.Writer, all []artifact.Metric) {
+// metrics writes a figure of all rows, of graph and node batches side by side.
+func metrics(w io.Writer, figure target.Metric, all []artifact.Metric) {
 	type key struct {
 		model, setting, calibration string
 		shared, own, labels         bool
 	}
 	byMode := map[key]map[string]float64{}
 	var order []key
-	what := "accuracy"
 	for _, x := range all {
 		k := key{x.Model, x.Setting, x.Calibration, x.SharedM, x.Own, x.Labels}
 		if byMode[k] == nil {
 			byMode[k] = map[string]float64{}
 			order = append(order, k)
 		}
-		switch byMode[k][x.Batch] = x.Accuracy; {
-		case x.R2 != nil:
-			byMode[k][x.Batch], what = *x.R2, "R² (percent)"
-		case x.MRR != nil:
-			byMode[k][x.Batch], what = *x.MRR, "MRR (percent)"
-		case x.MicroF1 != nil:
-			byMode[k][x.Batch], what = *x.MicroF1, "micro F1"
-		}
+		byMode[k][x.Batch] = x.Figure(figure.Name)
 	}
-	fmt.Fprintf(w, "%s on the test nodes\tgraph batch\tnode batch\t\n", what)
+	fmt.Fprintf(w, "%s on the test nodes\tgraph batch\tnode batch\t\n", figure.Long)
 	for _, k := range order {
 		name := k.model + " " + k.setting
 		if k.shared {

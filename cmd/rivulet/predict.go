@@ -11,6 +11,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/dataset"
 	"rivulet/dataset/parquet"
+	"rivulet/infer/target"
 	"rivulet/internal/replay"
 	"rivulet/run"
 	"rivulet/serving"
@@ -47,10 +48,10 @@ func predictCommand() *cobra.Command {
 		"share of the arrivals to answer, others are marked as abstained; 0: none is marked")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cfg.Output.TopK > 0 {
-			f.choice.Capabilities = append(f.choice.Capabilities, "--top-k")
+			f.choice.Capabilities = append(f.choice.Capabilities, target.ListFlag)
 		}
 		if cfg.Output.Probabilities {
-			f.choice.Capabilities = append(f.choice.Capabilities, "--probabilities")
+			f.choice.Capabilities = append(f.choice.Capabilities, target.RowFlag)
 		}
 		in := cmd.InOrStdin()
 		if dir != "" {

@@ -217,33 +217,53 @@ const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {
 	fmt.Fprintf(w, "%s: %d nodes, %d edges, ", d.Name, d.Nodes(), d.Adj.NNZ()/2)
-	if d.Task != target.Links {
+	if len(d.Classes) > 0 {
 		fmt.Fprintf(w, "%d %s; ", len(d.Classes), d.Task.Outputs())
 	}
 	fmt.Fprintf(w, "%d nodes have no edge\n", d.Isolated())
 	for _, kind := range faults.Kinds {
 		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
 	}
-	if d.Task == target.Links {
-		candidates := len(d.Train)
-		if d.Candidates != nil {
-			candidates = 0
-			for _, i := range d.Train {
-				if d.Candidates[i] {
-					candidates++
-				}
+	print, ok := labelPrinters[d.Task.Truth()]
+	if !ok {
+		panic(fmt.Sprintf("labels of task %s have a form that is not printed", d.Task))
+	}
+	return print(w, d, seed)
+}
+
+// labelPrinters print the labels of a data set, by their form.
+var labelPrinters = map[target.Truth]func(w io.Writer, d *dataset.Dataset, seed uint64) error{
+	target.OneClass: printClasses,
+	target.LabelSet: func(w io.Writer, d *dataset.Dataset, _ uint64) error {
+		return printOutputs(w, d, labelsWithCounts(d))
+	},
+	target.NumberEach: func(w io.Writer, d *dataset.Dataset, _ uint64) error { return printOutputs(w, d, d.Classes) },
+	target.Neighbours: printCandidates,
+}
+
+func printCandidates(w io.Writer, d *dataset.Dataset, _ uint64) error {
+	candidates := len(d.Train)
+	if d.Candidates != nil {
+		candidates = 0
+		for _, i := range d.Train {
+			if d.Candidates[i] {
+				candidates++
 			}
 		}
-		_, err := fmt.Fprintf(w, "task %s: %d candidates among %d train nodes; %d val and %d test nodes\n", d.Task,
-			candidates,
-			len(d.Train), len(d.Validation), len(d.Test))
-		return err
 	}
-	if d.Task != target.Classes {
-		_, err := fmt.Fprintf(w, "task %s: %s of %d train, %d val and %d test nodes; %d nodes are unlabelled\n", d.Task,
-			outputs(d), len(d.Train), len(d.Validation), len(d.Test), len(d.Unlabelled))
-		return err
-	}
+	_, err := fmt.Fprintf(w, "task %s: %d candidates among %d train nodes; %d val and %d test nodes\n", d.Task,
+		candidates, len(d.Train), len(d.Validation), len(d.Test))
+	return err
+}
+
+func printOutputs(w io.Writer, d *dataset.Dataset, names []string) error {
+	_, err := fmt.Fprintf(w, "task %s: %s of %d train, %d val and %d test nodes; %d nodes are unlabelled\n", d.Task,
+		strings.Join(names, ", "), len(d.Train), len(d.Validation), len(d.Test), len(d.Unlabelled))
+	return err
+}
+
+// printClasses prints how many nodes of each role each class has, and how far single columns tell the class.
+func printClasses(w io.Writer, d *dataset.Dataset, seed uint64) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "class\ttrain\tval\ttest\t")
 	for c, name := range d.Classes {
@@ -273,19 +293,15 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 	return nil
 }
 
-// outputs returns the names of a data set's outputs, with commas. Behind the name of a label stands how many training
-// nodes have it.
-func outputs(d *dataset.Dataset) string {
+// labelsWithCounts returns the names of labels, and behind each how many training nodes have it.
+func labelsWithCounts(d *dataset.Dataset) []string {
 	names := slices.Clone(d.Classes)
 	for k := range names {
-		if d.Task == target.Number {
-			continue
-		}
 		has := 0
 		for _, i := range d.Train {
 			has += int(d.Targets.Row(int(i))[k])
 		}
 		names[k] = fmt.Sprintf("%s (%d)", names[k], has)
 	}
-	return strings.Join(names, ", ")
+	return names
 }

@@ -170,19 +170,17 @@ func (f *studyFlags) results(cmd *cobra.Command) (*dataset.Dataset, []eval.Resul
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.Task != target.Classes {
-		f.leaveOutClasses(cmd.Flags())
-	}
+	f.leaveOut(d.Task, cmd.Flags())
 	results, err := study.Run(cmd.Context(), d, f.o, cli.Stderr())
 	return d, results, err
 }
 
-// leaveOutClasses turns off defaults that are for classes alone. A flag that is given stays.
-func (f *studyFlags) leaveOutClasses(flags *pflag.FlagSet) {
-	if !flags.Changed("calibrations") {
+// leaveOut turns off defaults that a task does not have. A flag that is given stays.
+func (f *studyFlags) leaveOut(task target.Task, flags *pflag.FlagSet) {
+	if !flags.Changed("calibrations") && !task.Can(target.Propagation) {
 		f.o.Calibrations = nil
 	}
-	f.o.Run.Spread = f.o.Run.Spread && flags.Changed("spread")
+	f.o.Run.Spread = f.o.Run.Spread && (task.Can(target.Spread) || flags.Changed("spread"))
 }
 
 // writeFiles writes results to files by a function for each form; a file without a name is left out.

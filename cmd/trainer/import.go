@@ -142,7 +142,7 @@ func (f *importFlags) check(flags *pflag.FlagSet) error {
 
 // read returns the models of the files for data of d features and c classes.
 func (f *importFlags) read(task target.Task, d, c int) ([]importedModel, error) {
-	if err := task.Require("importing weights"); err != nil {
+	if err := task.Require(target.ImportWeights); err != nil {
 		return nil, err
 	}
 	var out []importedModel

@@ -52,14 +52,14 @@ func runLine(t *testing.T, line string) string {
 // accuracies of a report by setting and batch, without propagation.
 func accuracies(t *testing.T, out, model string) map[string]float64 {
 	t.Helper()
-	var r importReport
+	var r report
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
 	found := map[string]float64{}
 	for _, row := range r.Results {
 		if row.Model == model && row.Calibration == propagation.None && !row.SharedM && !row.Own {
-			found[row.Setting+" "+row.Batch] = row.Accuracy.Mean
+			found[row.Setting+" "+row.Batch] = row.Score("accuracy").Mean
 		}
 	}
 	return found

@@ -457,7 +457,7 @@ func accuracyOf(r report, setting string) float64 {
 	for _, row := range r.Results {
 		if row.Setting == setting && row.Batch == eval.NodeBatch && row.Calibration == "none" && (row.Served ||
 			setting == eval.OtoO) {
-			return row.Accuracy.Mean
+			return row.Score("accuracy").Mean
 		}
 	}
 	return 0

@@ -129,8 +129,8 @@ func trained(cmd *cobra.Command, learn *learnFlags, data *dataflag.Data, o train
 		return cli.During("writing the artifact", func() error { return out.write(outcome.Bundle) })
 	}
 	d, err := opened(data)
-	if err == nil && d.Task != target.Links && cmd.Flags().Changed("held-out") {
-		err = errors.New("--held-out is for --task links, which holds out edges")
+	if err == nil && cmd.Flags().Changed("held-out") {
+		err = d.Task.Require(target.HeldOutEdges)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func trained(cmd *cobra.Command, learn *learnFlags, data *dataflag.Data, o train
 	sayLeaks(data, d)
 	d = d.MoveOriginalFirst()
 	collectForSize()
-	o.Map = o.Map && (d.Task == target.Classes || cmd.Flags().Changed("map")) // other tasks refuse one that is asked for
+	o.Map = o.Map && (d.Task.Can(target.Map) || cmd.Flags().Changed("map")) // other tasks refuse one that is asked for
 	s, err := learn.settings(d, []string{o.Method})
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func trained(cmd *cobra.Command, learn *learnFlags, data *dataflag.Data, o train
 
 // sayLeaks repeats what data check says of columns that all but tell the label.
 func sayLeaks(data *dataflag.Data, d *dataset.Dataset) {
-	if d.Task != target.Classes {
+	if !d.Task.Can(target.Leaks) {
 		return
 	}
 	for _, p := range leaks.Measure(d, data.SplitSeed) {
@@ -271,17 +271,7 @@ func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	}
 	line := fmt.Sprintf("served: model %s, setting %s, attachment %s, calibration %s", model.Name, setting,
 		model.Attachment, model.Calibration.Kind)
-	switch tau := model.Calibration.Temperature; m.Task {
-	case target.Classes:
-		if p, on := model.Propagation[model.Calibration.Kind]; on {
-			tau = p.Temperature
-		}
-		line += fmt.Sprintf(", temperature %.3g", tau)
-	case target.Labels:
-		line += fmt.Sprintf(", temperatures %.3g to %.3g", slices.Min(model.Temperatures), slices.Max(model.Temperatures))
-	case target.Number:
-		line += fmt.Sprintf(", intervals of %d%%", target.Interval)
-	}
+	line += fittedText(m.Task, &model)
 	if n := m.Reference.Nodes; n > 0 {
 		line += fmt.Sprintf(" (by %d validation nodes)", n)
 	} else {
@@ -300,13 +290,32 @@ func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	return line
 }
 
+// fittedText says what validation fitted for the answers of a task.
+func fittedText(task target.Task, model *artifact.ModelInfo) string {
+	switch task.Fitted() {
+	case target.OneTemperature:
+		tau := model.Calibration.Temperature
+		if p, on := model.Propagation[model.Calibration.Kind]; on {
+			tau = p.Temperature
+		}
+		return fmt.Sprintf(", temperature %.3g", tau)
+	case target.TemperatureEach:
+		return fmt.Sprintf(", temperatures %.3g to %.3g", slices.Min(model.Temperatures), slices.Max(model.Temperatures))
+	case target.IntervalEach:
+		return fmt.Sprintf(", intervals of %d%%", target.IntervalShare)
+	case target.NoFit:
+		return ""
+	}
+	panic(fmt.Sprintf("what validation fits for task %s has no text", task))
+}
+
 // served returns two rows of node batches: of the model that consumers serve, and of the same model on the whole graph.
-// Both are nil if one of them was not measured, or if the task is numbers.
+// Both are nil if one of them was not measured.
 func (r report) served(m artifact.Manifest) (served, whole *eval.Result) {
 	for i := range r.Results {
 		of := &r.Results[i]
 		switch {
-		case of.Model != m.DefaultModel || of.Batch != eval.NodeBatch || of.Numbers != nil:
+		case of.Model != m.DefaultModel || of.Batch != eval.NodeBatch:
 		case of.Served:
 			served = of
 		case of.Setting == eval.OtoO && whole == nil:

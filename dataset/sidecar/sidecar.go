@@ -51,7 +51,7 @@ type File struct {
 	Directed bool     `json:"directed,omitempty"` // edges have directions
 	Arriving uint8    `json:"arriving,omitempty"` // directions of arrivals' edges, as in [graph.Bins]
 
-	Task       target.Task `json:"task,omitempty"`
+	Task       target.Task `json:"task,omitzero"`
 	Candidates []int32     `json:"candidates,omitempty"` // of a task of links; none: all nodes are
 
 	NodeTypes *schema.Types `json:"node_types,omitempty"` // nil: all nodes are of one type

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"rivulet/infer/target"
 )
 
 // Found is the result of [Find]: settings, and lines for people.
@@ -107,7 +105,7 @@ func (f *Found) at(path string) *candidate {
 
 // hasNodes reports whether it is known which tables are nodes, or that there is none.
 func (f *Found) hasNodes() bool {
-	return f.Settings.Nodes != "" || f.Settings.Ends != "" || f.Settings.Task == target.Links.String()
+	return f.Settings.Nodes != "" || f.Settings.Ends != "" || !f.Settings.HasLabels()
 }
 
 // chooseEdges finds the tables of edges.
@@ -390,7 +388,7 @@ func (f *Found) chooseNodes(edges []*candidate) {
 func (f *Found) withoutNodes(all, edges []*candidate) {
 	t := &f.Settings
 	for _, c := range all {
-		if matchesExactly(c.base, usualNodes) || edges == nil || len(all) == 1 && t.Task != target.Links.String() {
+		if matchesExactly(c.base, usualNodes) || edges == nil || len(all) == 1 && t.HasLabels() {
 			if t.Nodes = NodesPath(c.path); !matchesExactly(c.base, usualNodes) {
 				f.guessed("nodes: the table %s is a guess by its name", c.base)
 			}
@@ -398,7 +396,7 @@ func (f *Found) withoutNodes(all, edges []*candidate) {
 			return
 		}
 	}
-	if t.Task == target.Links.String() && edges != nil {
+	if !t.HasLabels() && edges != nil {
 		f.guessed("nodes: there is no table of nodes: they are the ids at the ends of edges")
 		return
 	}
@@ -507,7 +505,7 @@ func (f *Found) moreLabels(nodes, c *candidate) bool {
 // mayBeLabels reports whether a table looks like one of labels of the nodes.
 func (f *Found) mayBeLabels(nodes, c *candidate) bool {
 	t := &f.Settings
-	if t.Task == target.Links.String() {
+	if !t.HasLabels() {
 		return false
 	}
 	const few, most = 3, 0.9
@@ -712,7 +710,7 @@ func (f *Found) typed(all []*candidate) {
 			c.why = "its nodes are of no type at the ends of edges (--ends " + t.Ends + ")"
 		}
 	}
-	if t.Task == target.Links.String() && t.Candidates == "" && len(ends) == 1 && ends[0][0] != ends[0][1] {
+	if !t.HasLabels() && t.Candidates == "" && len(ends) == 1 && ends[0][0] != ends[0][1] {
 		t.Candidates = NodeType + "=" + ends[0][1]
 		f.guessed("candidates: %s is a guess: arrivals link to the targets of edges", t.Candidates)
 	}

@@ -13,7 +13,7 @@ import (
 // Labels returns the columns of labels: one of classes; of labels and numbers there may be several. A task of links has
 // no labels: in their place stands the column that tells the candidates, or the id where all nodes may be candidates.
 func (t Settings) Labels() []string {
-	if t.Task == target.Links.String() {
+	if !t.HasLabels() {
 		if column, _, ok := strings.Cut(t.Candidates, "="); ok {
 			return []string{column}
 		}
@@ -23,7 +23,7 @@ func (t Settings) Labels() []string {
 	if label == "" {
 		label = "label"
 	}
-	if task, err := target.Parse(t.Task); err != nil || task == target.Classes {
+	if t.Truth() == target.OneClass {
 		return []string{label}
 	}
 	columns := strings.Split(label, ",")
@@ -91,7 +91,7 @@ func (c *Cell) labels() (text string, ok bool, err error) {
 // checkLinks returns an error for candidates that are not a column and its value, or are of another task than links,
 // and for a column of labels, which links do not have.
 func (t Settings) checkLinks() error {
-	links := t.Task == target.Links.String()
+	links := !t.HasLabels()
 	column, value, ok := strings.Cut(t.Candidates, "=")
 	switch {
 	case t.Candidates != "" && !links:

@@ -130,7 +130,7 @@ func (f *Found) nodes(s Source) error {
 			`if the index holds the ids, name it: df.rename_axis("id").reset_index()`, strings.Join(s.Files, ", "))
 	}
 	f.guessLabel(names, columns)
-	if i := slices.Index(names, cmp.Or(t.Label, "label")); i >= 0 && t.Task != target.Links.String() {
+	if i := slices.Index(names, cmp.Or(t.Label, "label")); i >= 0 && t.HasLabels() {
 		f.severalLabels(columns[i])
 	}
 	if err := f.guessSplit(names, columns); err != nil {
@@ -168,7 +168,7 @@ func (f *Found) nodes(s Source) error {
 // every node, as display names and ids have.
 func (f *Found) guessLabel(names []string, columns []*survey) {
 	t := &f.Settings
-	if t.Label != "" || t.Task == target.Links.String() || t.LabelTable != "" {
+	if t.Label != "" || !t.HasLabels() || t.LabelTable != "" {
 		return
 	}
 	usable := slices.Clone(names)
@@ -233,13 +233,13 @@ var labelMarks = []string{"|", ";", ",", "::", "/", " & ", " + "}
 // severalLabels asks about a mark that stands in most names of labels, or whose parts stand in several.
 func (f *Found) severalLabels(c *survey) {
 	t := &f.Settings
-	if t.Task == target.Number.String() || c.forms[asNumber]+c.forms[asCommas]+c.forms[asTime] > 0 && t.Task == "" {
+	if t.Truth() == target.NumberEach || c.forms[asNumber]+c.forms[asCommas]+c.forms[asTime] > 0 && t.Task == "" {
 		return
 	}
 	if mark, with := SeveralLabels(slices.Collect(maps.Keys(c.distinct))); mark != "" {
 		switch {
-		case t.LabelMark != "" || t.Task == target.Classes.String():
-		case t.Task == target.Labels.String():
+		case t.LabelMark != "" || t.Task != "" && t.Truth() == target.OneClass:
+		case t.Truth() == target.LabelSet:
 			if mark != target.Mark {
 				t.LabelMark = mark
 				f.guessed("label_mark: %q is a guess by %d of %d values, such as %s", mark, with, len(c.distinct),

@@ -37,7 +37,8 @@ type Edge struct {
 // NodeReader reads rows of a table of nodes.
 type NodeReader struct {
 	settings Settings
-	names    []string // of columns
+	truth    target.Truth // form of the labels
+	names    []string     // of columns
 	plan     nodeColumns
 	text     []func(*Cell) (string, error) // how id, label and split are read
 	named    bool                          // features have names: a node without label and split is unlabelled
@@ -46,7 +47,7 @@ type NodeReader struct {
 
 func newNodeReader(s Settings, names []string, positional bool) (*NodeReader, error) {
 	plan, err := s.planNodes(names, positional)
-	r := &NodeReader{settings: s, names: slices.Clone(names), plan: plan, named: !positional}
+	r := &NodeReader{settings: s, truth: s.Truth(), names: slices.Clone(names), plan: plan, named: !positional}
 	for k := range r.plan.head() {
 		r.text = append(r.text, func(c *Cell) (string, error) { return asWritten(c, k > 0) })
 	}
@@ -55,12 +56,12 @@ func newNodeReader(s Settings, names []string, positional bool) (*NodeReader, er
 
 // label reads the k-th cell of the head, which is a label; of a task of labels it may be a list.
 func (r *NodeReader) label(k int, c *Cell) (string, error) {
-	if r.settings.Task == target.Labels.String() {
+	if r.truth == target.LabelSet {
 		if text, ok, err := c.labels(); ok {
 			return text, err
 		}
 	}
-	if r.settings.Task != target.Number.String() {
+	if r.truth != target.NumberEach {
 		return r.text[k](c)
 	}
 	if c.Kind == Float { // a value, not a name
@@ -168,7 +169,8 @@ func (r *NodeReader) features(x []float32, cells []Cell) ([]float32, error) {
 // EdgeReader reads rows of a table of edges.
 type EdgeReader struct {
 	settings Settings
-	names    []string // of columns
+	truth    target.Truth // form of the labels
+	names    []string     // of columns
 	plan     edgeColumns
 	id       func(*Cell) (string, error)
 	dropped  int // weights other than 1 that were read as 1

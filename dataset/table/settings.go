@@ -147,6 +147,18 @@ func over(to, from reflect.Value) {
 	}
 }
 
+// Truth is the form of the labels; of one class where no task is named.
+func (t Settings) Truth() target.Truth {
+	task, err := target.Parse(t.Task)
+	if err != nil {
+		return target.OneClass // Validate says what is wrong
+	}
+	return task.Truth()
+}
+
+// HasLabels reports whether nodes have labels: a task that learns from edges has none.
+func (t Settings) HasLabels() bool { return t.Truth() != target.Neighbours }
+
 // Validate returns an error for a field with an impossible value.
 func (t Settings) Validate() error {
 	if _, err := target.Parse(t.Task); err != nil {

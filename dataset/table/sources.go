@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"rivulet/dataset/literal"
-	"rivulet/infer/target"
 )
 
 // Open finds the tables of nodes and edges that the settings name, as [NewStream] reads them.
@@ -522,7 +521,7 @@ func (t Settings) checkEnds() error {
 		return errors.New("ends writes types before ids, and a table of labels (label_table) has ids without them: " +
 			"give its " +
 			"column to the table of nodes")
-	case t.Nodes == "" && t.Edges != "" && t.Ends == "" && t.Task != target.Links.String():
+	case t.Nodes == "" && t.Edges != "" && t.Ends == "" && t.HasLabels():
 		return errors.New("want nodes and edges: the files of the two tables; without nodes only task links is learned")
 	}
 	return nil

@@ -54,7 +54,7 @@ func NewStream(name string, nodes, edges Source, s Settings, positional bool) (*
 	if err == nil && t.Rows == 0 {
 		err = fmt.Errorf("%s: there are no nodes", nodes.Files[len(nodes.Files)-1])
 	}
-	if err == nil && (s.Task == "" || s.Task == target.Classes.String()) {
+	if err == nil && s.Truth() == target.OneClass {
 		t.columns[t.plan.label].classes()
 	}
 	if err == nil && !positional {

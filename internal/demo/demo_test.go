@@ -131,9 +131,9 @@ func TestAReadyArtifactIsServed(t *testing.T) {
 			switch {
 			case row.Model != serves || row.Batch != trainer.NodeBatch:
 			case row.Setting == eval.OtoO && row.Calibration == propagation.None:
-				whole = row.Accuracy.Mean
+				whole = row.Score("accuracy").Mean
 			case row.Setting == eval.OtoS && row.Calibration == calibration:
-				onS = row.Accuracy.Mean
+				onS = row.Score("accuracy").Mean
 			}
 		}
 		if r.Accuracy != onS || r.AccuracyOffline != onS || r.AccuracyWhole != whole || r.TrainSeconds != 0 ||

@@ -181,7 +181,7 @@ func wholeOf(results []eval.Result, batch int) (accuracy float64, joined int) {
 func accuracyOf(results []eval.Result, setting, calibration string) float64 {
 	for _, r := range results {
 		if r.Setting == setting && !r.SharedM && r.Batch == trainer.NodeBatch && r.Calibration == calibration {
-			return r.Accuracy.Mean
+			return r.Score("accuracy").Mean
 		}
 	}
 	return 0

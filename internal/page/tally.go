@@ -294,18 +294,12 @@ func (t *tally) stream(afterSecond int64, afterSample uint64, m *artifact.Manife
 
 // decodePrediction reads a prediction in the form that its content-type names.
 func decodePrediction(rec *kafka.Record, p *event.Prediction) error {
-	switch err := read.Prediction(rec.Headers, rec.Value, p); {
-	case err != nil:
-		return err
-	case len(p.Numbers) > 0:
-		return target.Number.Require(Capability)
-	case len(p.Labels) > 0:
-		return target.Labels.Require(Capability)
-	case len(p.Links) > 0:
-		return target.Links.Require(Capability)
+	err := read.Prediction(rec.Headers, rec.Value, p)
+	for task, parts := range map[target.Task]int{
+		target.Number: len(p.Numbers), target.Labels: len(p.Labels), target.Links: len(p.Links)} {
+		if err == nil && parts > 0 {
+			err = task.Require(target.Page)
+		}
 	}
-	return nil
+	return err
 }
-
-// Capability is the page's name among those that not every task has.
-const Capability = "the page"

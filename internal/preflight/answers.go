@@ -148,15 +148,15 @@ func compare(ctx context.Context, version *serving.Version, answers []trainer.An
 		if i < 0 {
 			return fmt.Errorf("%s node %q gets no prediction: %s", of.Role, of.ID, out.dead)
 		}
+		want := version.Info().Task.Fitted().List(target.IntervalEach, len(of.Probabilities))
+		if n := len(out.records[i].Numbers); n != want {
+			return fmt.Errorf("%s node %q: %d numbers at a consumer and %d at the trainer", of.Role, of.ID, n, want)
+		}
 		for c, n := range out.records[i].Numbers {
 			want, scale := float64(of.Probabilities[c]), max(1, version.Info().Radius[c], math.Abs(float64(of.Probabilities[c])))
 			if !(math.Abs(float64(n.Value)-want) <= tolerance*scale) {
 				return fmt.Errorf("%s node %q: %s is %v at a consumer and %v at the trainer", of.Role, of.ID, n.Name, n.Value, want)
 			}
-		}
-		if version.Info().Task == target.Number && len(out.records[i].Numbers) != len(of.Probabilities) {
-			return fmt.Errorf("%s node %q: %d numbers at a consumer and %d at the trainer", of.Role, of.ID,
-				len(out.records[i].Numbers), len(of.Probabilities))
 		}
 		if err := sameLinks(ctx, of, out.records[i].Links, version); err != nil {
 			return err

@@ -323,7 +323,7 @@ func TestConsumersPredictNumbers(t *testing.T) {
 	for want, o := range map[string]serving.Options{
 		"output.coverage":            {Coverage: 0.9},
 		"output.explain":             {Explain: true},
-		"output.top_k":               {Capabilities: []string{target.TopK}},
+		"output.top_k":               {Capabilities: []*target.Capability{target.TopK}},
 		"the artifact has parameter": {Calibration: "lp"},
 	} {
 		if _, _, err := serving.New(out.Bundle, rows, o); err == nil || !strings.Contains(err.Error(), want) {

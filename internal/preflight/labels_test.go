@@ -50,7 +50,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 	}
 	rows := mapping.FromBundle(out.Bundle)
 	for want, o := range map[string]serving.Options{
-		"output.explain": {Explain: true}, "the page": {Capabilities: []string{target.TopK, "the page"}},
+		"output.explain": {Explain: true}, "the page": {Capabilities: []*target.Capability{target.TopK, target.Page}},
 		"the artifact has parameter": {Calibration: "lp"},
 	} {
 		if _, _, err := serving.New(out.Bundle, rows, o); err == nil || !strings.Contains(err.Error(), want) {
@@ -58,7 +58,7 @@ func TestConsumersPredictLabels(t *testing.T) {
 		}
 	}
 	version, _, err := serving.New(out.Bundle, rows, serving.Options{Coverage: 0.5,
-		Capabilities: []string{target.TopK, target.Probabilities, target.LabelsTopic}})
+		Capabilities: []*target.Capability{target.TopK, target.Probabilities, target.LabelsTopic}})
 	expect.OK(t, err)
 	sink := &predictions{}
 	pipeline, err := consumer.NewPipeline(consumer.PipelineOptions{Versions: consumer.Pin{Version: version}, Deliverer: sink,

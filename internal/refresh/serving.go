@@ -148,7 +148,7 @@ const MaxDrop = 1.0
 type questions struct {
 	nodes *dataset.Dataset
 	// links are the edges of a task of links that were held out; nil: the task is another one.
-	links func(vectors *graph.Dense) *eval.Queries
+	links func(vectors *graph.Dense) *target.Queries
 	// candidates are the ids of the candidates that all versions have, of a task of links.
 	candidates []string
 }
@@ -161,7 +161,7 @@ func ask(d *dataset.Dataset, versions ...*serving.Version) (q *questions, err er
 		return nil, errors.New("the data have no validation nodes, by which a refreshed version is compared with the one " +
 			"that it replaces: train on data that have some")
 	}
-	if d.Task != target.Links {
+	if d.Task.Truth() != target.Neighbours {
 		return q, nil
 	}
 	counts := map[string]int{}
@@ -190,7 +190,7 @@ func (q *questions) score(ctx context.Context, served *serving.Version, size int
 	if got := served.Info().Task; got != d.Task {
 		return 0, fmt.Errorf("the artifact's task is %s, that of the data %s", got, d.Task)
 	}
-	if got := served.Info().Classes; d.Task != target.Links && !slices.Equal(got, d.Classes) {
+	if got := served.Info().Classes; d.Task.Truth() != target.Neighbours && !slices.Equal(got, d.Classes) {
 		return 0, fmt.Errorf("the artifact's %s are %q, those of the data %q", d.Task.Outputs(), got, d.Classes)
 	}
 	if got := served.Info().Bins; got.ByRelation() != (d.By != nil) || d.By != nil &&

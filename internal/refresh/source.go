@@ -93,7 +93,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 
 // noLabel returns the error of a label that no node of the graph could have.
 func (r *Refresher) noLabel(word string) error {
-	if d := r.Graph.Dataset; d.Task != target.Classes {
+	if d := r.Graph.Dataset; d.Task.Truth() != target.OneClass {
 		return fmt.Errorf("%s is none of task %s", word, d.Task)
 	}
 	return fmt.Errorf("the data have no class %s", word)

@@ -60,17 +60,31 @@ func Labels(d *dataset.Dataset, nodes []int32, at time.Time) []event.Label {
 
 // labelName is the name of a node's class, or of a task of labels their names as one text, or of numbers these.
 func labelName(d *dataset.Dataset, node int32) string {
-	var names []string
-	switch d.Task {
-	case target.Number:
-		for _, v := range d.Targets.Row(int(node)) {
-			names = append(names, strconv.FormatFloat(float64(v), 'g', -1, 32))
-		}
-		return strings.Join(names, target.Mark)
-	case target.Classes, target.Links:
-		return d.Classes[d.Labels[node]]
-	case target.Labels:
+	write, ok := labelTexts[d.Task.Truth()]
+	if !ok {
+		panic(fmt.Sprintf("replay: labels of task %s have a form that is not written", d.Task))
 	}
+	return write(d, node)
+}
+
+// labelTexts write the label of a node, by the form of labels. A task of links has none to send.
+var labelTexts = map[target.Truth]func(d *dataset.Dataset, node int32) string{
+	target.OneClass:   func(d *dataset.Dataset, node int32) string { return d.Classes[d.Labels[node]] },
+	target.LabelSet:   labelSet,
+	target.NumberEach: numbers,
+	target.Neighbours: func(*dataset.Dataset, int32) string { return "" },
+}
+
+func numbers(d *dataset.Dataset, node int32) string {
+	var text []string
+	for _, v := range d.Targets.Row(int(node)) {
+		text = append(text, strconv.FormatFloat(float64(v), 'g', -1, 32))
+	}
+	return strings.Join(text, target.Mark)
+}
+
+func labelSet(d *dataset.Dataset, node int32) string {
+	var names []string
 	for k, has := range d.Targets.Row(int(node)) {
 		if has != 0 {
 			names = append(names, d.Classes[k])

@@ -16,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/read"
+	"rivulet/infer/target"
 	"rivulet/internal/explanation"
 	"rivulet/internal/httpd"
 	"rivulet/kafka"
@@ -30,7 +31,7 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) *refusal {
 
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) *refusal {
 	if v := s.o.Path.Versions.Current(); v != nil {
-		if err := v.Info().Task.Require("an explanation"); err != nil {
+		if err := v.Info().Task.Require(target.Explanation); err != nil {
 			return refused(http.StatusNotFound, "not_found", "%v; POST records to %s", err, predictPath)
 		}
 	}

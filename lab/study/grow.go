@@ -12,6 +12,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -84,7 +85,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress train
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := d.RequirePlain("the study of growth"); err != nil {
+	if err := d.RequirePlain(target.GrowthStudy); err != nil {
 		return nil, err
 	}
 	if len(d.Test) < 2 {

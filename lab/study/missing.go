@@ -11,6 +11,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/features"
@@ -38,7 +39,7 @@ func Missing(ctx context.Context, d *dataset.Dataset, run trainer.Options, seeds
 			return nil, fmt.Errorf("missing-edges[%d] is %g, want a share of 0 to 1", k, share)
 		}
 	}
-	if err := d.RequirePlain("the study of missing edges"); err != nil {
+	if err := d.RequirePlain(target.MissingStudy); err != nil {
 		return nil, err
 	}
 	d, s, err := features.Encode(d, run.Keep, run.Schema)

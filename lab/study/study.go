@@ -10,6 +10,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/infer/propagation"
+	"rivulet/infer/target"
 	"rivulet/lab/methods"
 	"rivulet/trainer"
 	"rivulet/trainer/eval"
@@ -107,7 +108,7 @@ func (o *Options) run(ctx context.Context, d *dataset.Dataset, progress trainer.
 	}
 	for _, kind := range o.Calibrations {
 		if kind != propagation.None {
-			if err := d.Task.Require("calibration " + kind); err != nil {
+			if err := d.Task.Require(target.Propagation, kind); err != nil {
 				return nil, err
 			}
 		}

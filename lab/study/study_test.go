@@ -96,8 +96,8 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}, nil)
 	expect.OK(t, err)
 	row := find(t, out.Results, eval.OtoS, false, trainer.NodeBatch)
-	if row.Accuracy.Mean != served || row.Attachment != info.Attachment {
-		t.Errorf("the artifact answers %v%%, %s; measured %v, %s", served, info.Attachment, row.Accuracy.Mean, row.Attachment)
+	if row.Score("accuracy").Mean != served || row.Attachment != info.Attachment {
+		t.Errorf("the artifact answers %v%%, %s; measured %v, %s", served, info.Attachment, row.Score("accuracy").Mean, row.Attachment)
 	}
 	ece := info.Calibration.Confidence.ECE
 	if ece.TestAfter == nil || *ece.TestAfter != row.ECE.Mean || ece.ValidationBefore == nil {
@@ -125,7 +125,7 @@ func TestSection8Study(t *testing.T) {
 		}
 		seen[r.Key()] = true
 		settings[strings.Join([]string{r.Method, r.Setting, r.Attachment}, " ")] = true
-		if !slices.Equal(r.Seeds, []uint64{3, 4}) || len(r.WeightDecays) != 2 || r.TrainSeconds <= 0 || r.MacroF1.Mean <= 0 {
+		if !slices.Equal(r.Seeds, []uint64{3, 4}) || len(r.WeightDecays) != 2 || r.TrainSeconds <= 0 || r.Score("macro_f1").Mean <= 0 {
 			t.Errorf("row %+v", r)
 		}
 		comparedWithWhole(t, &r, len(d.Test), results)
@@ -134,10 +134,10 @@ func TestSection8Study(t *testing.T) {
 		}
 		k := r.Key()
 		k.Method, k.SyntheticNodes = "", 0
-		if was, ok := whole[k]; ok && was != r.Accuracy.Mean {
-			t.Errorf("O→O of method %s is %v, of another %v", r.Method, r.Accuracy.Mean, was)
+		if was, ok := whole[k]; ok && was != r.Score("accuracy").Mean {
+			t.Errorf("O→O of method %s is %v, of another %v", r.Method, r.Score("accuracy").Mean, was)
 		}
-		whole[k] = r.Accuracy.Mean
+		whole[k] = r.Score("accuracy").Mean
 		if r.Calibration == propagation.None && r.Attachment == artifact.AttachJoint && r.Agreement.Mean != 100 {
 			t.Errorf("Whole agrees with itself on %v%%", r.Agreement.Mean)
 		}
@@ -317,7 +317,7 @@ func comparedWithWhole(t *testing.T, r *eval.Result, nodes int, all []eval.Resul
 			net += r.VersusWhole.Better[k] - r.VersusWhole.Worse[k]
 		}
 		got := 100 * float64(net) / float64(nodes*len(r.Seeds))
-		if want := r.Accuracy.Mean - whole.Accuracy.Mean; math.Abs(got-want) > 1e-9 {
+		if want := r.Score("accuracy").Mean - whole.Score("accuracy").Mean; math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s %s %s: gains less losses are %v%%, accuracies differ by %v", r.Method, r.Setting, r.Batch,
 				got, want)
 		}
@@ -457,7 +457,7 @@ func TestSection7StudyOfRivals(t *testing.T) {
 				kept = 300
 			}
 			if len(of) != 1 || of[0].Calibration != propagation.None || of[0].KeptBytes != kept || of[0].Served ||
-				of[0].VersusWhole == nil || of[0].MsPerBatch <= 0 || of[0].InferenceBytes <= 0 || of[0].Accuracy.Mean < 45 {
+				of[0].VersusWhole == nil || of[0].MsPerBatch <= 0 || of[0].InferenceBytes <= 0 || of[0].Score("accuracy").Mean < 45 {
 				t.Errorf("%s, %s: %+v", method, mode, of)
 			}
 		}

@@ -10,15 +10,17 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/target"
 	"rivulet/trainer/eval"
 )
 
 // Support has a model's logits for the support nodes, batch by batch.
 type Support struct {
+	Task   target.Task
 	Logits []*graph.Dense
 	F      []*graph.Dense // of propagation; nil without one
 	Labels [][]int32
-	// Targets are the labels of each node, n×C, of a task of labels; nil: the task is classes.
+	// Targets are the labels or numbers of each node, n×C; nil: nodes have classes alone.
 	Targets []*graph.Dense
 }
 
@@ -166,7 +168,7 @@ var coverages = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1}
 // the curve and for coverage, if that is above 0.
 func (s Support) Confidence(c infer.Calibration, halves [2]infer.Calibration, coverage float64) baseline.Confidence {
 	ece := func(p []*graph.Dense) *float64 {
-		e := eval.ECE(s.reliability(p))
+		e := eval.ECE(eval.Reliability(s.Task, p, s.Labels, s.Targets))
 		return &e
 	}
 	before := c
@@ -210,15 +212,11 @@ func (s Support) rank(probabilities []*graph.Dense) []rankedPrediction {
 	var out []rankedPrediction
 	for b, p := range probabilities {
 		for i, y := range s.Labels[b] {
+			var truth []float32
 			if s.Targets != nil {
-				out = append(out, rankLabels(p.Row(i), s.Targets[b].Row(i)))
-				continue
+				truth = s.Targets[b].Row(i)
 			}
-			c, right := graph.ArgMax(p.Row(i)), 0.0
-			if c == int(y) {
-				right = 1
-			}
-			out = append(out, rankedPrediction{p.Row(i)[c], right})
+			out = append(out, rankedPrediction{s.Task.Confidence(p.Row(i)), s.Task.Right(p.Row(i), y, truth)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b rankedPrediction) int { return cmp.Compare(b.probability, a.probability) })

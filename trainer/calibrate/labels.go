@@ -3,8 +3,6 @@ package calibrate
 import (
 	"rivulet/graph"
 	"rivulet/infer/target"
-	"rivulet/trainer/descent"
-	"rivulet/trainer/eval"
 )
 
 // fewest is the number of nodes that have a label, and of those that do not have it, below which the label takes the
@@ -60,26 +58,7 @@ func labelLosses(logits, truth *graph.Dense, k int, tau float32) []nodeLoss {
 	losses := make([]nodeLoss, logits.Rows)
 	for i := range losses {
 		z := float64(logits.Row(i)[k]) / float64(tau)
-		losses[i] = nodeLoss{descent.LabelEntropy(z, float64(truth.Row(i)[k])), descent.LabelEntropy(z, 0.5)}
+		losses[i] = nodeLoss{target.LabelEntropy(z, float64(truth.Row(i)[k])), target.LabelEntropy(z, 0.5)}
 	}
 	return losses
-}
-
-// rankLabels says how sure a prediction of labels is, and which share of them is right.
-func rankLabels(probabilities, truth []float32) rankedPrediction {
-	right := 0.0
-	for k, p := range probabilities {
-		if target.Has(p) == (truth[k] != 0) {
-			right++
-		}
-	}
-	return rankedPrediction{target.Labels.Confidence(probabilities), right / float64(len(truth))}
-}
-
-// reliability sorts probabilities into bins: of the predicted classes, or of all labels.
-func (s Support) reliability(probabilities []*graph.Dense) []eval.Bin {
-	if s.Targets != nil {
-		return eval.LabelReliability(probabilities, s.Targets)
-	}
-	return eval.Reliability(probabilities, s.Labels)
 }

@@ -24,7 +24,7 @@ func TestTemperatureOfEachLabel(t *testing.T) {
 			}
 		}
 	}
-	s := Support{Logits: []*graph.Dense{logits}, Labels: [][]int32{make([]int32, logits.Rows)},
+	s := Support{Task: target.Labels, Logits: []*graph.Dense{logits}, Labels: [][]int32{make([]int32, logits.Rows)},
 		Targets: []*graph.Dense{truth}}
 	got, by := Of(s.Temperatures())
 	for k, tau := range taus[:3] {
@@ -59,7 +59,7 @@ func TestTemperaturesOfFewNodes(t *testing.T) {
 				truth.Data[i] = 1
 			}
 		}
-		s := Support{Logits: []*graph.Dense{logits}, Labels: [][]int32{make([]int32, n)}, Targets: []*graph.Dense{truth}}
+		s := Support{Task: target.Labels, Logits: []*graph.Dense{logits}, Labels: [][]int32{make([]int32, n)}, Targets: []*graph.Dense{truth}}
 		got, _ := Of(s.Temperatures())
 		for k, tau := range got {
 			if !(tau > 0.1 && tau <= 1) {

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"rivulet/artifact"
@@ -57,17 +58,27 @@ func (c *Calibration) plain() infer.Calibration {
 		Kind: propagation.None}
 }
 
-// calibrateTargets makes the choices for a task other than classes, which has no propagation.
-func (c *Calibration) calibrateTargets(answer *eval.Answer, support *eval.Set, coverage float64) (err error) {
-	c.Temperature = 1
-	switch c.Task {
-	case target.Number:
+// fits make the choices without propagation, by what a task asks validation for.
+var fits = map[target.Fit]func(c *Calibration, answer *eval.Answer, support *eval.Set, coverage float64) error{
+	target.OneTemperature: func(c *Calibration, answer *eval.Answer, support *eval.Set, coverage float64) error {
+		c.Temperature, c.confidence = fitted(supportOf(answer, support), c.plain(), coverage)
+		return nil
+	},
+	target.TemperatureEach: (*Calibration).fitEach,
+	target.IntervalEach: func(c *Calibration, answer *eval.Answer, support *eval.Set, _ float64) (err error) {
 		c.Radius, err = answer.Radius(support)
 		return err
-	case target.Links:
-		return nil
-	}
-	of := calibrate.Support{Logits: answer.Logits, Labels: support.Labels, Targets: support.Targets}
+	},
+	target.NoFit: func(*Calibration, *eval.Answer, *eval.Set, float64) error { return nil },
+}
+
+func supportOf(answer *eval.Answer, support *eval.Set) calibrate.Support {
+	return calibrate.Support{Task: support.Task, Logits: answer.Logits, Labels: support.Labels, Targets: support.Targets}
+}
+
+// fitEach fits a temperature to each output.
+func (c *Calibration) fitEach(answer *eval.Answer, support *eval.Set, coverage float64) error {
+	of := supportOf(answer, support)
 	var halves [2]infer.Calibration
 	values, by := calibrate.Of(of.Temperatures())
 	c.Temperatures = values
@@ -97,14 +108,16 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 		return nil, err
 	}
 	out := &Calibration{Kind: propagation.None, Kinds: map[string]*Choice{}, Validation: answer.Score(support),
-		Task: support.Task}
-	if out.Task != target.Classes {
-		return out, out.calibrateTargets(answer, support, coverage)
+		Task: support.Task, Temperature: 1}
+	fit, ok := fits[out.Task.Fitted()]
+	if !ok {
+		panic(fmt.Sprintf("deploy: nothing fits what task %s asks of validation", out.Task))
 	}
-	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
-	out.Temperature, out.confidence = fitted(validation, out.plain(), coverage)
+	if err := fit(out, answer, support, coverage); err != nil {
+		return nil, err
+	}
 	best := out.Validation + propagationGain
-	if p.Sweep == nil {
+	if p.Sweep == nil || !out.Task.Can(target.Propagation) {
 		kinds = nil
 	}
 	for _, kind := range kinds {
@@ -123,8 +136,8 @@ func Calibrate(ctx context.Context, p *Deployment, nodes *eval.Set, coverage flo
 // Uncalibrate is a calibration without choices: all temperatures are 1.
 func Uncalibrate(task target.Task, outputs int) *Calibration {
 	out := &Calibration{Kind: propagation.None, Temperature: 1, Kinds: map[string]*Choice{}, Task: task}
-	if task == target.Labels {
-		out.Temperatures = slices.Repeat([]float32{1}, outputs)
+	if n := task.Fitted().List(target.TemperatureEach, outputs); n > 0 {
+		out.Temperatures = slices.Repeat([]float32{1}, n)
 	}
 	return out
 }
@@ -156,7 +169,7 @@ func choosePropagation(ctx context.Context, kind string, p *Deployment, answer *
 	if best.Spreading, err = p.Spread(kind, best.Info.Alpha); err != nil {
 		return nil, err
 	}
-	validation := calibrate.Support{Logits: answer.Logits, Labels: support.Labels}
+	validation := supportOf(answer, support)
 	run := best.Spreading.build(deployed)
 	for _, b := range support.Batches {
 		validation.F = append(validation.F, run.Propagate(b)) // as it is served, which differs from the sweep's by rounding

@@ -6,7 +6,6 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
-	"rivulet/infer/target"
 	"rivulet/trainer/calibrate"
 	"rivulet/trainer/eval"
 )
@@ -75,20 +74,17 @@ func (d *Row) Costs(r *eval.Result, quick *eval.Answer, set *eval.Set, keep Foot
 	}
 }
 
-// Judge sets the scores of a task of labels, numbers or links.
+// Judge sets the scores of an answer, and how well its probabilities tell them.
 func (d *Row) Judge(r *eval.Result, predictor *infer.Predictor, answer *eval.Answer, set *eval.Set) {
-	switch set.Task {
-	case target.Number:
-		r.Numbers = answer.Numbers(set, d.Radius)
-		return
-	case target.Links:
-		r.Links = answer.Links(set)
-		r.Links.Popularity.Mean, r.Links.AdamicAdar.Mean = set.Queries.Baselines()
+	r.Scores = answer.Scores(set, d.Radius)
+	if set.Task.Regression() { // numbers have no probabilities
 		return
 	}
-	r.Labels = answer.Labels(set)
-	r.Reliability = eval.LabelReliability(answer.Probabilities, set.Targets)
-	r.ReliabilityBefore = eval.LabelReliability(Uncalibrated(predictor, answer, set), set.Targets)
+	reliability := func(probabilities []*graph.Dense) []eval.Bin {
+		return eval.Reliability(set.Task, probabilities, set.Labels, set.Targets)
+	}
+	r.Reliability = reliability(answer.Probabilities)
+	r.ReliabilityBefore = reliability(Uncalibrated(predictor, answer, set))
 	r.ECE.Mean, r.ECEBefore.Mean = eval.ECE(r.Reliability), eval.ECE(r.ReliabilityBefore)
 }
 
@@ -97,7 +93,7 @@ func Uncalibrated(p *infer.Predictor, answer *eval.Answer, set *eval.Set) []*gra
 	before := *p
 	before.Calibration.Temperature, before.Calibration.Temperatures = 1, nil
 	if p.Propagation == nil {
-		return calibrate.Support{Logits: answer.Logits}.Probabilities(before.Calibration)
+		return calibrate.Support{Task: set.Task, Logits: answer.Logits}.Probabilities(before.Calibration)
 	}
 	return eval.Run(&before, set).Probabilities
 }

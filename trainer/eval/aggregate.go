@@ -37,17 +37,7 @@ func joined(rows []Result) Result {
 	out.HeldBytes = int64(mean(func(r *Result) float64 { return float64(r.HeldBytes) }))
 	out.StoredBytes = int64(mean(func(r *Result) float64 { return float64(r.StoredBytes) }))
 	out.KeptBytes = int64(mean(func(r *Result) float64 { return float64(r.KeptBytes) }))
-	if out.Numbers != nil {
-		out.Numbers = joinedNumbers(rows)
-	}
-	if out.Labels != nil {
-		out.Labels = &Labels{}
-		joinSpreads(rows, out.Labels.spreads(), func(r *Result) []*Spread { return r.Labels.spreads() })
-	}
-	if out.Links != nil {
-		out.Links = &Links{Count: rows[0].Links.Count}
-		joinSpreads(rows, out.Links.spreads(), func(r *Result) []*Spread { return r.Links.spreads() })
-	}
+	out.Scores = joinedScores(rows)
 	out.Seeds, out.WeightDecays = nil, nil
 	served := 0
 	for _, r := range rows {

@@ -14,6 +14,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/infer/target"
 	"rivulet/test/expect"
 )
 
@@ -153,9 +154,19 @@ func TestSection8Memory(t *testing.T) {
 	}
 }
 
+// accurate are scores of classes with an accuracy, which may have a deviation.
+func accurate(mean, std float64) []target.Score {
+	out := []target.Score{}
+	for _, m := range target.Classes.Metrics() {
+		out = append(out, target.Score{Metric: m})
+	}
+	out[0].Mean, out[0].Std = mean, std
+	return out
+}
+
 func TestWriteTable(t *testing.T) {
 	row := func(setting, batch string, shared bool, accuracy float64) Result {
-		return Result{Setting: setting, Batch: batch, SharedM: shared, Calibration: "none", Accuracy: Spread{Mean: accuracy},
+		return Result{Setting: setting, Batch: batch, SharedM: shared, Calibration: "none", Scores: accurate(accuracy, 0),
 			InferenceBytes: 2e6}
 	}
 	rows := []Result{row(StoS, "graph", false, 91), row(StoS, "graph", true, 92), row(StoS, "node", true, 93),
@@ -185,7 +196,7 @@ func TestWriteTable(t *testing.T) {
 func TestWriteCSV(t *testing.T) {
 	var out bytes.Buffer
 	r := Result{Method: "solved", Setting: OtoS, Batch: "node", Seeds: []uint64{0, 2},
-		Accuracy: Spread{Mean: 93.25, Std: .5}, WeightDecays: []float64{1e-3, 1e-4}}
+		Scores: accurate(93.25, .5), WeightDecays: []float64{1e-3, 1e-4}}
 	expect.OK(t, WriteCSV(&out, []Result{r}))
 	records, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(records) != 2 {
@@ -199,46 +210,34 @@ func TestWriteCSV(t *testing.T) {
 	}
 }
 
-func TestSection8MacroF1(t *testing.T) {
-	// Class 0: 8 of 10 right, 1 more predicted. Class 1: 9 of 10 right, 2 more predicted. Class 2 does not occur.
-	confusion := [][]int{{8, 2, 0}, {1, 9, 0}, {0, 0, 0}}
-	want := 100 * (16./19 + 18./21) / 2
-	if got := MacroF1(confusion); math.Abs(got-want) > 1e-9 {
-		t.Errorf("macro F1 is %v, want %v", got, want)
-	}
-	if got := MacroF1([][]int{{0}}); got != 0 {
-		t.Errorf("macro F1 of nobody is %v", got)
-	}
-}
-
 func TestSection8Confusion(t *testing.T) {
 	set := attached()
-	expect.Same(t, [][]int{{1, 0}, {2, 0}}, Run(&first{}, set).Confusion(set, 2), "confusion")
+	expect.Same(t, [][]int{{1, 0}, {2, 0}}, Run(&first{}, set).Confusion(set), "confusion")
 }
 
 // Guo et al.: the mean of |accuracy − confidence| over bins, weighted by count.
 func TestSection6ECE(t *testing.T) {
 	p := &graph.Dense{Rows: 4, Cols: 2, Data: []float32{.9, .1, .92, .08, .4, .6, .5, .5}}
 	labels := [][]int32{{0, 1, 1, 0}}
-	bins := Reliability([]*graph.Dense{p}, labels)
+	bins := Reliability(target.Classes, []*graph.Dense{p}, labels, nil)
 	// .9 and .92 share a bin: half of them right. .6 (class 1) is right, .5 (class 0) is right.
 	want := 100 * (2*math.Abs(.5-.91) + .4 + .5) / 4
 	if got := ECE(bins); math.Abs(got-want) > 1e-4 {
 		t.Errorf("ECE is %v, want %v: %v", got, want, bins)
 	}
-	only := Reliability([]*graph.Dense{{Rows: 1, Cols: 2, Data: p.Row(2)}}, [][]int32{{1}})
+	only := Reliability(target.Classes, []*graph.Dense{{Rows: 1, Cols: 2, Data: p.Row(2)}}, [][]int32{{1}}, nil)
 	if got := ECE(only); math.Abs(got-40) > 1e-4 {
 		t.Errorf("ECE of one node is %v, want 40", got)
 	}
 	sure := &graph.Dense{Rows: 1, Cols: 2, Data: []float32{1, 0}}
-	if got := ECE(Reliability([]*graph.Dense{sure}, [][]int32{{0}})); got != 0 {
+	if got := ECE(Reliability(target.Classes, []*graph.Dense{sure}, [][]int32{{0}}, nil)); got != 0 {
 		t.Errorf("ECE of a certain right answer is %v", got)
 	}
 }
 
 func TestOverSeeds(t *testing.T) {
 	row := func(seed uint64, batch string, accuracy, decay float64, right int) Result {
-		return Result{Method: "m", Batch: batch, Seeds: []uint64{seed}, Accuracy: Spread{Mean: accuracy},
+		return Result{Method: "m", Batch: batch, Seeds: []uint64{seed}, Scores: accurate(accuracy, 0),
 			MsPerBatch:  accuracy,
 			WeightDecay: decay, WeightDecays: []float64{decay}, Confusion: [][]int{{right}}, Reliability: []Bin{{right, .5, 1}},
 			ReliabilityBefore: []Bin{{right, accuracy / 100, .5}}}
@@ -246,33 +245,14 @@ func TestOverSeeds(t *testing.T) {
 	got := OverSeeds([]Result{row(0, "graph", 90, .1, 1), row(0, "node", 70, .1, 5), row(1, "graph", 94, .01, 3),
 		row(2, "graph", 92, .01, 4)})
 	want := []Result{
-		{Method: "m", Batch: "graph", Seeds: []uint64{0, 1, 2}, Accuracy: Spread{92, 2}, MsPerBatch: 92, WeightDecay: .01,
+		{Method: "m", Batch: "graph", Seeds: []uint64{0, 1, 2}, Scores: accurate(92, 2), MsPerBatch: 92, WeightDecay: .01,
 			WeightDecays: []float64{.1, .01, .01}, Confusion: [][]int{{8}}, Reliability: []Bin{{8, .5, 1}},
 			ReliabilityBefore: []Bin{{8, (1*.9 + 3*.94 + 4*.92) / 8, .5}}},
-		{Method: "m", Batch: "node", Seeds: []uint64{0}, Accuracy: Spread{70, 0}, MsPerBatch: 70, WeightDecay: .1,
+		{Method: "m", Batch: "node", Seeds: []uint64{0}, Scores: accurate(70, 0), MsPerBatch: 70, WeightDecay: .1,
 			WeightDecays: []float64{.1}, Confusion: [][]int{{5}}, Reliability: []Bin{{5, .5, 1}},
 			ReliabilityBefore: []Bin{{5, .7, .5}}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}
-
-// R² of numbers that do not vary is that of scikit-learn: 0, or 100% where the answers are right. The mean of equal
-// numbers is rounded, and their squares around it do not sum to 0.
-func TestR2OfNumbersThatDoNotVary(t *testing.T) {
-	const n = 7
-	for _, c := range []struct {
-		off  float32
-		want float64
-	}{{0.5, 0}, {0, 100}, {1e-6, 0}} {
-		truth, said := graph.NewDense(n, 1), graph.NewDense(n, 1)
-		for i := range n {
-			truth.Data[i], said.Data[i] = 0.1, 0.1+c.off
-		}
-		s := &Set{Targets: []*graph.Dense{truth}, Labels: [][]int32{make([]int32, n)}}
-		if got := (&Answer{Logits: []*graph.Dense{said}}).Numbers(s, nil).R2.Mean; got != c.want {
-			t.Errorf("answers that are off by %v: R² %v%%, want %v%%", c.off, got, c.want)
-		}
 	}
 }

@@ -4,41 +4,8 @@ import (
 	"math"
 
 	"rivulet/graph"
+	"rivulet/infer/target"
 )
-
-// Confusion counts the answers by class, C×C: row the label, column the prediction.
-func (a *Answer) Confusion(s *Set, classes int) [][]int {
-	out := make([][]int, classes)
-	for c := range out {
-		out[c] = make([]int, classes)
-	}
-	at := 0
-	for _, labels := range s.Labels {
-		for _, y := range labels {
-			out[y][a.Class[at]]++
-			at++
-		}
-	}
-	return out
-}
-
-// MacroF1 returns the mean over classes of 2·right/(predicted + true), in percent; classes that are neither
-// predicted nor true are left out. 0 if there are none.
-func MacroF1(confusion [][]int) float64 {
-	sum, present := 0.0, 0
-	for c := range confusion {
-		predicted, labelled := 0, 0
-		for k := range confusion {
-			predicted += confusion[k][c]
-			labelled += confusion[c][k]
-		}
-		if predicted+labelled > 0 {
-			present++
-			sum += 2 * float64(confusion[c][c]) / float64(predicted+labelled)
-		}
-	}
-	return 100 * sum / float64(max(1, present))
-}
 
 // Equal returns the share of nodes that have the same class in both lists, in percent; 100 for none.
 func Equal(a, b []int32) float64 {
@@ -65,15 +32,18 @@ type Bin struct {
 // Neural Networks", 2017).
 const ReliabilityBins = 15
 
-// Reliability sorts predictions (n×C, a batch each) into bins by the probability of the predicted class. keep selects
-// rows by their place in the set; nil: all.
-func Reliability(probabilities []*graph.Dense, labels [][]int32) []Bin {
+// Reliability sorts the probabilities of predictions, n×C a batch, into bins: of classes that of the predicted class,
+// of labels those of all labels. Accuracy of a bin is the share of them that is true. targets are those of the nodes;
+// nil: they have classes alone.
+func Reliability(task target.Task, probabilities []*graph.Dense, classes [][]int32, targets []*graph.Dense) []Bin {
 	bins := newBins()
 	for b, p := range probabilities {
-		for i, y := range labels[b] {
-			row := p.Row(i)
-			c := graph.ArgMax(row)
-			bins.count(row[c], c == int(y))
+		for i, y := range classes[b] {
+			var truth []float32
+			if targets != nil {
+				truth = targets[b].Row(i)
+			}
+			task.Events(p.Row(i), y, truth, bins.count)
 		}
 	}
 	return bins.means()

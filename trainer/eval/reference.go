@@ -6,26 +6,13 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/graph"
-	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
 // Reference returns the figures of a model's answer with which a consumer compares its stream.
 func (a *Answer) Reference(set *Set, classes int) baseline.ModelReference {
 	m := baseline.ModelReference{Accuracy: a.Score(set), Classes: make([]float64, classes)}
-	if set.Task == target.Labels {
-		m.Confidence = min(1, a.labelReference(m.Classes))
-		return m
-	}
-	n := float64(len(a.Class))
-	for _, p := range a.Probabilities {
-		for i := range p.Rows {
-			c := graph.ArgMax(p.Row(i))
-			m.Classes[c] += 1 / n
-			m.Confidence += float64(p.Row(i)[c]) / n
-		}
-	}
-	m.Confidence = min(1, max(0, m.Confidence))
+	m.Confidence = min(1, set.Task.Shares(m.Classes, a.Probabilities))
 	return m
 }
 

@@ -1,10 +1,6 @@
 package eval
 
-import (
-	"fmt"
-
-	"rivulet/artifact"
-)
+import "rivulet/infer/target"
 
 // Settings name where W was fitted and where it is deployed: O is the original graph T, S the synthetic graph.
 const (
@@ -17,7 +13,7 @@ const (
 )
 
 // Result is one row of the tables: a method, model and setting with its figures, over one seed or several.
-// Accuracies and shares are in percent.
+// Scores and shares are in percent. Figures that compare classes are 0 for a task without [target.Comparison].
 type Result struct {
 	Method      string `json:"method"`
 	Model       string `json:"model"`
@@ -34,15 +30,9 @@ type Result struct {
 	SyntheticNodes int      `json:"synthetic_nodes"`
 	Ratio          float64  `json:"ratio"` // N'/N
 	Seeds          []uint64 `json:"seeds"`
-	// Numbers are the scores of a task of numbers, whose figures of classes are all 0; nil: the task is classes.
-	Numbers *Numbers `json:"numbers,omitempty"`
-	// Labels are the scores of a task of labels, which has a calibration error and none of the other figures of classes;
-	// nil: the task is another one.
-	Labels *Labels `json:"labels,omitempty"`
-	// Links are the scores of a task of links, which has none of the figures of classes; nil: the task is another one.
-	Links    *Links `json:"links,omitempty"`
-	Accuracy Spread `json:"accuracy"`
-	MacroF1  Spread `json:"macro_f1"`
+	// Task is the task of the answers, and Scores how right they are ([target.Task.Score]).
+	Task   target.Task    `json:"-"`
+	Scores []target.Score `json:"-"`
 	// Agreement is the share of predictions equal to the predictions of Whole: the model fitted on T, joined to T, in
 	// the same batches.
 	Agreement Spread `json:"agreement"`
@@ -118,53 +108,5 @@ func (r *Result) Key() Key {
 
 // spreads are the figures with a deviation, in the order of tables.
 func (r *Result) spreads() []*Spread {
-	return []*Spread{&r.Accuracy, &r.MacroF1, &r.Agreement, &r.ChangedByBatching, &r.ECE, &r.ECEBefore}
-}
-
-// Metrics returns the rows as an artifact's manifest has them.
-func Metrics(results []Result) (out []artifact.Metric) {
-	for _, r := range results {
-		labels := r.Setting == StoSLabels
-		if labels {
-			r.Setting = StoS
-		}
-		out = append(out, artifact.Metric{Model: r.Model, Setting: r.Setting, SharedM: r.SharedM, Own: r.Own,
-			Labels: labels, Batch: r.Batch, Calibration: r.Calibration, Accuracy: r.Accuracy.Mean})
-		switch of := &out[len(out)-1]; {
-		case r.Numbers != nil:
-			of.R2 = &r.Numbers.R2.Mean
-		case r.Links != nil:
-			of.MRR = &r.Links.MRR.Mean
-		case r.Labels != nil:
-			of.MicroF1, of.MAP = &r.Labels.MicroF1.Mean, &r.Labels.MAP.Mean
-		}
-	}
-	return out
-}
-
-// Summary says in a line how right a row of node batches on S is beside the same model on the whole graph. Whole's
-// figures are those of batches, unless the row has those of single arrivals.
-func (r *Result) Summary(whole *Result, synthetic, nodes, batch int) string {
-	joined := fmt.Sprintf("joined to the whole graph of %d by %d at a time, without edges among them", nodes, batch)
-	switch {
-	case r.Links != nil:
-		p := r.Links.percent
-		return fmt.Sprintf("a tenth of the edges of test nodes was held out, %d links: MRR %s, hits@10 %s on %d synthetic "+
-			"nodes; %s, %s and %s; by popularity MRR %s, by common neighbours (Adamic-Adar) %s", r.Links.Count,
-			p(r.Links.MRR.Mean), p(r.Links.Hits10.Mean), synthetic, joined, p(whole.Links.MRR.Mean),
-			p(whole.Links.Hits10.Mean), p(r.Links.Popularity.Mean), p(r.Links.AdamicAdar.Mean))
-	case r.Labels != nil:
-		return fmt.Sprintf("micro F1 on the test nodes: %.1f%% on %d synthetic nodes; %s, %.1f%%; mean average precision "+
-			"%.1f%% and %.1f%%", r.Labels.MicroF1.Mean, synthetic, joined, whole.Labels.MicroF1.Mean, r.Labels.MAP.Mean,
-			whole.Labels.MAP.Mean)
-	case r.Alone == nil:
-		return fmt.Sprintf("of the test nodes %.1f%% right on %d synthetic nodes; %s, %.1f%%; %.1f%% of the answers are the "+
-			"same", r.Accuracy.Mean, synthetic, joined, whole.Accuracy.Mean, r.Agreement.Mean)
-	}
-	of := "the test nodes"
-	if r.Alone.Nodes < r.Alone.Of {
-		of = fmt.Sprintf("%d of the %d test nodes", r.Alone.Nodes, r.Alone.Of)
-	}
-	return fmt.Sprintf("of %s, each arriving alone, %.1f%% right on %d synthetic nodes, %.1f%% on the whole graph of %d; "+
-		"%.1f%% of the answers are the same", of, r.Alone.Accuracy, synthetic, r.Alone.Whole, nodes, r.Alone.Agreement)
+	return []*Spread{&r.Agreement, &r.ChangedByBatching, &r.ECE, &r.ECEBefore}
 }

@@ -27,7 +27,7 @@ type Set struct {
 	Targets []*graph.Dense
 	Task    target.Task
 	// Queries are the neighbours that were held out, of a task of links; nil: the task is another one.
-	Queries *Queries
+	Queries *target.Queries
 
 	name   func(batch, i int) string // id of a node; nil: not known
 	attach func(k int) *attach.Batch // makes Batches[k] again; nil if the batches came attached
@@ -113,7 +113,8 @@ type Predictor interface {
 
 // Answer holds a predictor's output for every node of a set, in order.
 type Answer struct {
-	Class         []int32
+	Task          target.Task
+	Class         []int32        // predicted ([target.Task.Class])
 	Logits        []*graph.Dense // a batch each, n×C
 	Probabilities []*graph.Dense
 	// MsPerBatch is the mean time of a batch but the first, as [Time] measures it; 0 if that takes more batches.
@@ -122,7 +123,7 @@ type Answer struct {
 
 // Run predicts every batch of a set once.
 func Run(p Predictor, s *Set) *Answer {
-	a := &Answer{}
+	a := &Answer{Task: s.Task}
 	var start time.Time
 	for k := range s.Batches {
 		if k == 1 { // the first one warms up
@@ -141,7 +142,7 @@ func (a *Answer) Add(logits, probabilities *graph.Dense) {
 	a.Logits = append(a.Logits, logits)
 	a.Probabilities = append(a.Probabilities, probabilities)
 	for i := range probabilities.Rows {
-		a.Class = append(a.Class, int32(graph.ArgMax(probabilities.Row(i))))
+		a.Class = append(a.Class, int32(a.Task.Class(probabilities.Row(i))))
 	}
 }
 
@@ -195,20 +196,6 @@ func alone(b *attach.Batch, i int) *attach.Batch {
 		out.Weights = b.Weights[i : i+1]
 	}
 	return out
-}
-
-// Score returns the figure by which hyperparameters are compared, in percent: the accuracy of classes, the micro F1 of
-// labels, the mean R² of the outputs of numbers, or the mean reciprocal rank of links.
-func (a *Answer) Score(s *Set) float64 {
-	switch s.Task {
-	case target.Labels:
-		return a.Labels(s).MicroF1.Mean
-	case target.Number:
-		return a.Numbers(s, nil).R2.Mean
-	case target.Links:
-		return a.Links(s).MRR.Mean
-	}
-	return a.Accuracy(s)
 }
 
 // Accuracy returns the share of nodes whose class is their label, in percent; 0 for an empty set.

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -94,9 +93,9 @@ func msText(ms float64) string {
 	return fmt.Sprintf("%.1f", ms)
 }
 
-// columns are the columns of the text tables. Two figures in one cell are for graph and node batches; times
-// and memory are for graph batches.
-var columns = []column{
+// Columns of the text tables: settings, scores of the task, comparisons of classes, and costs. Two figures in one cell
+// are for graph and node batches; times and memory are for graph batches.
+var settingColumns = []column{
 	{"", func(l *line) string {
 		if l.graph.Served {
 			return Mark
@@ -110,14 +109,19 @@ var columns = []column{
 	{"attachment", func(l *line) string { return l.graph.Attachment }},
 	{"calibration", func(l *line) string { return l.graph.Calibration }},
 	{"decay", func(l *line) string { return strconv.FormatFloat(l.graph.WeightDecay, 'g', 3, 64) }},
-	{"graph %", func(l *line) string { return spread(l.graph.Accuracy, len(l.graph.Seeds)) }},
-	{"node %", func(l *line) string { return spread(l.node.Accuracy, len(l.node.Seeds)) }},
-	{"macro F1", func(l *line) string { return both(l, func(r *Result) Spread { return r.MacroF1 }) }},
+}
+
+// comparisonColumns compare classes with those of Whole, and of other batches.
+var comparisonColumns = []column{
 	{"as Whole %", func(l *line) string { return both(l, func(r *Result) Spread { return r.Agreement }) }},
 	{"gain:loss", func(l *line) string { return versus(l, (*Pairing).Counts) }},
 	{"p", func(l *line) string { return versus(l, (*Pairing).Value) }},
 	{"rebatched %", func(l *line) string { return both(l, func(r *Result) Spread { return r.ChangedByBatching }) }},
-	{"ECE", func(l *line) string { return both(l, func(r *Result) Spread { return r.ECE }) }},
+}
+
+var errorColumn = column{"ECE", func(l *line) string { return both(l, func(r *Result) Spread { return r.ECE }) }}
+
+var costColumns = []column{
 	{"ms/batch", func(l *line) string { return msText(l.graph.MsPerBatch) }},
 	{"kept ms", func(l *line) string { return msText(l.graph.MsPerBatchKept) }},
 	{"2-hop ms", func(l *line) string { return msText(l.graph.MsPerBatchNear) }},
@@ -157,54 +161,6 @@ MB          graph, tables, weights and what a batch allocates, on S without M; +
             its ids; +Redis: and what Redis holds of M. Frozen on T (cached) the tables of T's nodes stand for M.
             Whole is counted without ids
 `
-
-// ofClasses are the columns of scores of classes, in whose place results of other tasks have columns of their own.
-var ofClasses = []string{"graph %", "node %", "macro F1", "as Whole %", "gain:loss", "p", "rebatched %", "ECE"}
-
-var ofLabels = []column{
-	{"graph micro F1", func(l *line) string { return spread(l.graph.Labels.MicroF1, len(l.graph.Seeds)) }},
-	{"node micro F1", func(l *line) string { return spread(l.node.Labels.MicroF1, len(l.node.Seeds)) }},
-	{"macro F1", func(l *line) string { return bothLabels(l, func(s *Labels) Spread { return s.MacroF1 }) }},
-	{"mAP %", func(l *line) string { return bothLabels(l, func(s *Labels) Spread { return s.MAP }) }},
-	{"ECE", func(l *line) string { return both(l, func(r *Result) Spread { return r.ECE }) }},
-}
-
-var ofNumbers = []column{
-	{"graph R² %", func(l *line) string { return spread(l.graph.Numbers.R2, len(l.graph.Seeds)) }},
-	{"node R² %", func(l *line) string { return spread(l.node.Numbers.R2, len(l.node.Seeds)) }},
-	{"node MAE", func(l *line) string { return l.node.Numbers.Errors() }},
-	{"in interval %", func(l *line) string {
-		return fmt.Sprintf("%.1f/%.1f", l.graph.Numbers.Covered.Mean, l.node.Numbers.Covered.Mean)
-	}},
-}
-
-// columnsOf returns the columns of results, which are all of one task.
-func columnsOf(results []Result) []column {
-	if len(results) == 0 {
-		return columns
-	}
-	var own []column
-	switch first := results[0]; {
-	case first.Numbers != nil:
-		own = ofNumbers
-	case first.Labels != nil:
-		own = ofLabels
-	case first.Links != nil:
-		own = linkColumns()
-	default:
-		return columns
-	}
-	var out []column
-	for _, c := range columns {
-		switch {
-		case c.name == ofClasses[0]:
-			out = append(out, own...)
-		case !slices.Contains(ofClasses, c.name):
-			out = append(out, c)
-		}
-	}
-	return out
-}
 
 // WriteTable writes results for a terminal, a line for each deployment; [Legend] explains its columns.
 func WriteTable(w io.Writer, results []Result) error {
@@ -284,7 +240,8 @@ func csvRecord(r *Result) (names, values []string) {
 	put("synthetic_nodes", r.SyntheticNodes)
 	put("ratio", r.Ratio)
 	put("seeds", strings.Trim(fmt.Sprint(r.Seeds), "[]"))
-	putSpreads(r.spreads(), "accuracy", "macro_f1", "agreement", "changed_by_batching", "ece", "ece_before")
+	r.putClasses(put)
+	putSpreads(r.spreads(), "agreement", "changed_by_batching", "ece", "ece_before")
 	put("weight_decay", r.WeightDecay)
 	put("weight_decays", strings.Trim(fmt.Sprint(r.WeightDecays), "[]"))
 	put("ms_per_batch", r.MsPerBatch)
@@ -299,17 +256,6 @@ func csvRecord(r *Result) (names, values []string) {
 	for k, value := range r.VersusWhole.record() {
 		put([]string{"gain", "loss", "p"}[k], value)
 	}
-	if n := r.Numbers; n != nil {
-		putSpreads(n.spreads(), "r2", "covered")
-		put("mae", n.Errors())
-	}
-	if l := r.Labels; l != nil {
-		putSpreads(l.spreads(), "micro_f1", "label_macro_f1", "map")
-	}
-	if l := r.Links; l != nil {
-		for k, name := range linkScores {
-			putSpreads(l.spreads()[k:], name[1])
-		}
-	}
+	r.putScores(put)
 	return names, values
 }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"rivulet/infer"
 	"rivulet/infer/architecture"
 	"rivulet/infer/target"
-	"rivulet/trainer/descent"
 )
 
 // GNNProblem is the classification of a graph's n nodes by a model with hidden layers. T and S pose the same problem;
@@ -25,24 +25,21 @@ type GNNProblem struct {
 	Hop     *graph.CSR
 	Labels  []int32   // n, −1: none
 	Weights []float32 // n, ω_i ≥ 0, read where there is a label; nil: all 1
-	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none. Of a
-	// task of labels they are the targets of the nodes that have a label, see [GNNProblem.Of].
+	// Soft are probabilities of the classes, n×C, to be met in place of the labels, which are not read; nil: none.
 	Soft *graph.Dense
-	Task target.Task
+	// Targets are the targets of the nodes that have a label, n×C ([GNNProblem.Of]); nil: labels are classes.
+	Targets *graph.Dense
+	Task    target.Task
 	// draw draws inputs and soft labels of an epoch anew, by a seed; nil: they stay.
 	draw func(seed uint64) (inputs [2]Design, soft *graph.Dense)
 	// nodes are the nodes of the graph that the problem is posed on which are its rows; nil: all.
 	nodes []int32
 }
 
-// Of returns the problem for the targets of all nodes of a task of labels: 1 for each label that a node has, or the
-// means of a cluster. Where there are none the problem is one of classes, and returned as it is.
+// Of returns the problem for the targets of all nodes of a task, or the means of a cluster; nil: labels are classes.
 func (p GNNProblem) Of(task target.Task, targets *graph.Dense) GNNProblem {
-	if targets == nil {
-		return p
-	}
-	if p.Task, p.Soft = task, targets; p.nodes != nil {
-		p.Soft = targets.Take(p.nodes)
+	if p.Task, p.Targets = task, targets; targets != nil && p.nodes != nil {
+		p.Targets = targets.Take(p.nodes)
 	}
 	return p
 }
@@ -215,7 +212,7 @@ func (n *network) epoch(ctx context.Context, y *targets, o GNNOptions, epoch int
 type targets struct {
 	labels []int32
 	share  []float32    // ω_i/Σω
-	soft   *graph.Dense // in place of labels; nil: none
+	soft   *graph.Dense // rows to be met in place of labels; nil: none
 	task   target.Task
 }
 
@@ -224,10 +221,10 @@ func newTargets(p *GNNProblem) *targets {
 	if len(p.Labels) != p.Hop.Rows || (p.Weights != nil && len(p.Weights) != p.Hop.Rows) {
 		panic(fmt.Sprintf("fit: %d labels and %d weights of %d nodes", len(p.Labels), len(p.Weights), p.Hop.Rows))
 	}
-	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels)), soft: p.Soft, task: p.Task}
+	t := &targets{labels: p.Labels, share: make([]float32, len(p.Labels)), soft: cmp.Or(p.Soft, p.Targets), task: p.Task}
 	total := 0.0
 	for i, y := range p.Labels {
-		if y < 0 && (p.Soft == nil || p.Task == target.Labels) {
+		if y < 0 && p.Soft == nil {
 			continue
 		}
 		t.share[i] = 1
@@ -245,13 +242,10 @@ func newTargets(p *GNNProblem) *targets {
 	return t
 }
 
-// loss is the weighted mean cross-entropy, of labels the sum of theirs; logits become its gradient.
+// loss is the weighted mean of the task's loss; logits become its gradient.
 func (t *targets) loss(logits *graph.Dense) float64 {
-	switch {
-	case t.task == target.Labels:
-		return descent.LabelLoss(logits, t.soft, t.share)
-	case t.soft != nil:
-		return descent.SoftLoss(logits, t.soft, t.share)
+	if t.soft != nil {
+		return t.task.Loss(logits, t.soft, t.share)
 	}
-	return descent.WeightedLoss(logits, t.labels, func(i int) float64 { return float64(t.share[i]) }, 1, nil)
+	return target.ClassLoss(logits, t.labels, func(i int) float64 { return float64(t.share[i]) }, 1, nil)
 }

@@ -8,7 +8,6 @@ import (
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/test/expect"
-	"rivulet/trainer/descent"
 )
 
 // The fit of labels is where the gradient of Σ_i ω_i Σ_c BCE/Σω + wd·‖W‖² is zero, in float64, also with weights and
@@ -70,7 +69,7 @@ func TestLabelLossAndItsGradient(t *testing.T) {
 	share := []float32{0.75, 0.25}
 	loss := func(z []float32) (float64, []float32) {
 		at := &graph.Dense{Rows: 2, Cols: 3, Data: append([]float32{}, z...)}
-		return descent.LabelLoss(at, targets, share), at.Data
+		return target.Labels.Loss(at, targets, share), at.Data
 	}
 	value, gradient := loss(z)
 	want := 0.75*(math.Log1p(math.Exp(-0.5))+math.Log1p(math.Exp(-2))+math.Log1p(math.Exp(1))-0.25) +

@@ -33,7 +33,7 @@ func TestRidgeSolvesTheNormalEquations(t *testing.T) {
 	start := &architecture.Layer{Self: first.Self.Clone(), Bias: []float32{7, 7}}
 	again, err := SGC(t.Context(), p, decay, Final, start)
 	expect.OK(t, err)
-	units := UnitsOf(y)
+	units := target.UnitsOf(y)
 	for k := range outputs {
 		// [XᵀX/n + wd, Xᵀ1/n; 1ᵀX/n, 1] [w; b] = [Xᵀy/n; ȳ] of y in units
 		a, b := mat.NewSymDense(d+1, nil), mat.NewVecDense(d+1, nil)

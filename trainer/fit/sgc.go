@@ -14,7 +14,6 @@ import (
 	"rivulet/graph/gemm"
 	"rivulet/infer/architecture"
 	"rivulet/infer/target"
-	"rivulet/trainer/descent"
 )
 
 // Problem is a weighted classification: row i of the design has class Labels[i].
@@ -84,8 +83,7 @@ const (
 	Rough = 1e-4
 )
 
-// SGC fits W and b for one weight decay: classes by their cross-entropy, labels by the cross-entropy of each, numbers
-// by ridge regression. start is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It
+// SGC fits W and b for one weight decay by the loss of the problem's task; numbers by ridge regression. start is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It
 // ends early, with an error, where ctx does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64,
 	start *architecture.Layer) (*architecture.Layer, error) {
@@ -168,7 +166,7 @@ func newObjective(p Problem, weightDecay float64) *objective {
 	if p.Soft != nil {
 		o.linear = gemm.Mul(gemm.Of(p.Directions).T(), gemm.Of(p.Soft.Spread))
 	}
-	if design, ok := p.Design.(Explicit); ok && p.Spread == nil && p.Soft == nil && p.Targets == nil {
+	if design, ok := p.Design.(Explicit); ok && p.Spread == nil && p.targets() == nil {
 		share := make([]float32, len(p.Labels))
 		for i := range share {
 			share[i] = float32(o.weight(i) / o.total)
@@ -176,6 +174,14 @@ func newObjective(p Problem, weightDecay float64) *objective {
 		o.rows = newSoftmax(&p, design.X, share)
 	}
 	return o
+}
+
+// targets are what the logits of each row are to become, n×C; nil: rows have classes.
+func (p *Problem) targets() *graph.Dense {
+	if p.Soft != nil {
+		return p.Soft.Means
+	}
+	return p.Targets
 }
 
 func (o *objective) weight(i int) float64 {
@@ -232,21 +238,14 @@ func (o *objective) products(x []float64) float64 {
 	bias := o.grad[len(x)-o.Classes:]
 	clear(bias)
 	loss := 0.0
-	if o.Soft == nil && o.Targets == nil {
-		loss = descent.WeightedLoss(logits, o.Labels, o.weight, o.total, bias) / o.total
+	if o.targets() == nil {
+		loss = target.ClassLoss(logits, o.Labels, o.weight, o.total, bias) / o.total
 	} else {
 		share := make([]float32, logits.Rows)
 		for i := range share {
 			share[i] = float32(o.weight(i) / o.total)
 		}
-		switch {
-		case o.Targets == nil:
-			loss = descent.SoftLoss(logits, o.Soft.Means, share)
-		case o.Task == target.Labels:
-			loss = descent.LabelLoss(logits, o.Targets, share)
-		default:
-			loss = squaredLoss(logits, o.Targets, share)
-		}
+		loss = o.Task.Loss(logits, o.targets(), share)
 		for c, v := range columnSums(logits).Data {
 			bias[c] = float64(v)
 		}

@@ -3,7 +3,7 @@ package fit
 import (
 	"rivulet/graph"
 	"rivulet/graph/gemm"
-	"rivulet/trainer/descent"
+	"rivulet/infer/target"
 )
 
 // A softmax computes loss and gradient of a linear model on rows in memory, in one pass over them: the logits of a few
@@ -103,7 +103,7 @@ func (s *softmax) sum(p *part, logits *graph.Dense) {
 		for r := range rows {
 			row := g.Row(r)[:len(s.bias)]
 			graph.Add(row, s.bias)
-			p.loss += float64(s.share[lo+r]) * descent.SoftmaxLoss(row, int(s.labels[lo+r]), s.share[lo+r])
+			p.loss += float64(s.share[lo+r]) * target.SoftmaxLoss(row, int(s.labels[lo+r]), s.share[lo+r])
 			clear(g.Row(r)[len(s.bias):])
 			for c, v := range row {
 				p.bias[c] += float64(v)

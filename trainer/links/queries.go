@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sync"
 
-	"rivulet/trainer/eval"
+	"rivulet/infer/target"
 )
 
 // Queries returns the neighbours of some nodes that are to be found, in the order of the nodes.
-func (p *Problem) Queries(nodes []int32) *eval.Queries {
-	q := &eval.Queries{Vectors: p.Vectors}
+func (p *Problem) Queries(nodes []int32) *target.Queries {
+	q := &target.Queries{Vectors: p.Vectors}
 	for _, i := range nodes {
 		var known []int32
 		cols, _ := p.rest.Row(int(i))
@@ -40,13 +40,13 @@ func (p *Problem) HeldOut(ids []string, nodes []int32) (out []HeldLink) {
 }
 
 // baselines ranks by the candidates' degrees, and by the neighbours that a node and a candidate share.
-func (p *Problem) baselines(q *eval.Queries, nodes []int32) (popularity, adamicAdar float64) {
+func (p *Problem) baselines(q *target.Queries, nodes []int32) (popularity, adamicAdar float64) {
 	degrees := make([]float32, len(p.Candidates))
 	for c, i := range p.Candidates {
 		degrees[c] = float32(p.adj.RowLen(int(i)))
 	}
-	byDegree := q.Score(func(_ int, scores []float32) { copy(scores, degrees) })
-	byNeighbours := q.Score(func(k int, scores []float32) {
+	byDegree := q.Rank(func(_ int, scores []float32) { copy(scores, degrees) })
+	byNeighbours := q.Rank(func(k int, scores []float32) {
 		clear(scores)
 		cols, _ := p.rest.Row(int(nodes[k]))
 		for _, j := range cols {
@@ -62,5 +62,5 @@ func (p *Problem) baselines(q *eval.Queries, nodes []int32) (popularity, adamicA
 			}
 		}
 	})
-	return byDegree.MRR.Mean, byNeighbours.MRR.Mean
+	return byDegree.MRR, byNeighbours.MRR
 }

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -57,53 +58,69 @@ func (a *answers) number(row []float32) int32 {
 
 // resolve returns the number of a label's answer; false: the graph cannot have it.
 func (a *answers) resolve(l *event.Label) (int32, bool) {
+	resolve, ok := resolvers[a.task.Truth()]
+	if !ok {
+		panic(fmt.Sprintf("merge: labels of task %s have a form that is not read", a.task))
+	}
+	return resolve(a, l)
+}
+
+// resolvers read an answer, by the form of labels. A task of links learns from edges, and has none.
+var resolvers = map[target.Truth]func(a *answers, l *event.Label) (int32, bool){
+	target.OneClass:   (*answers).resolveClass,
+	target.LabelSet:   (*answers).resolveLabels,
+	target.NumberEach: (*answers).resolveNumbers,
+	target.Neighbours: func(*answers, *event.Label) (int32, bool) { return 0, false },
+}
+
+func (a *answers) resolveClass(l *event.Label) (int32, bool) {
+	class, known := l.Resolve(a.names)
+	return int32(class), known
+}
+
+func (a *answers) resolveLabels(l *event.Label) (int32, bool) {
 	row := make([]float32, len(a.names))
-	switch a.task {
-	case target.Classes:
+	if l.ClassName == "" {
 		class, known := l.Resolve(a.names)
-		return int32(class), known
-	case target.Labels:
-		if l.ClassName == "" {
-			class, known := l.Resolve(a.names)
-			if known {
-				row[class] = 1
-			}
-			return a.number(row), known
+		if known {
+			row[class] = 1
 		}
-		for name := range strings.SplitSeq(l.ClassName, target.Mark) {
-			at := slices.Index(a.names, name)
-			if at < 0 && name != "" {
-				return 0, false
-			}
-			if at >= 0 {
-				row[at] = 1
-			}
-		}
-		return a.number(row), true
-	case target.Number:
-		parts := strings.Split(l.ClassName, target.Mark)
-		if len(parts) != len(row) {
+		return a.number(row), known
+	}
+	for name := range strings.SplitSeq(l.ClassName, target.Mark) {
+		at := slices.Index(a.names, name)
+		if at < 0 && name != "" {
 			return 0, false
 		}
-		for k, text := range parts {
-			v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			if err != nil || !(math.Abs(v) <= math.MaxFloat32) {
-				return 0, false
-			}
-			row[k] = float32(v)
+		if at >= 0 {
+			row[at] = 1
 		}
-		return a.number(row), true
-	case target.Links: // learned from edges
 	}
-	return 0, false
+	return a.number(row), true
+}
+
+func (a *answers) resolveNumbers(l *event.Label) (int32, bool) {
+	row := make([]float32, len(a.names))
+	parts := strings.Split(l.ClassName, target.Mark)
+	if len(parts) != len(row) {
+		return 0, false
+	}
+	for k, text := range parts {
+		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(math.Abs(v) <= math.MaxFloat32) {
+			return 0, false
+		}
+		row[k] = float32(v)
+	}
+	return a.number(row), true
 }
 
 // set gives node i of a data set an answer; -1: none.
 func (a *answers) set(d *dataset.Dataset, i int, answer int32) {
 	switch {
-	case a.task == target.Links:
+	case a.unlabelled():
 		d.Labels[i] = 0 // all nodes of T are trained on
-	case a.task == target.Classes:
+	case d.Targets == nil:
 		d.Labels[i] = answer
 	case answer < 0:
 		d.Labels[i] = -1
@@ -114,9 +131,12 @@ func (a *answers) set(d *dataset.Dataset, i int, answer int32) {
 	}
 }
 
+// unlabelled reports whether nodes have no labels, as of a task that learns from edges.
+func (a *answers) unlabelled() bool { return a.task.Truth() == target.Neighbours }
+
 // role returns the role of a node of T. A task of links trains on all of them.
 func (a *answers) role(r Role) Role {
-	if a.task == target.Links && r == Unlabelled {
+	if a.unlabelled() && r == Unlabelled {
 		return Train
 	}
 	return r

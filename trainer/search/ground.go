@@ -60,7 +60,7 @@ func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
 // Validate returns the task's score of a model on the judges, joined to the ground, in percent. It computes only the
 // nodes that the judges of a batch reach.
 func (g *Ground) Validate(ctx context.Context, m infer.Model) (float64, error) {
-	deployed, answer := Beside(m, g.Adj, g.Inputs, g.Pre), &eval.Answer{}
+	deployed, answer := Beside(m, g.Adj, g.Inputs, g.Pre), &eval.Answer{Task: g.Task}
 	for _, b := range g.Judges.Batches {
 		if err := ctx.Err(); err != nil {
 			return 0, err

@@ -109,7 +109,7 @@ func (d *Data) checkTables() error {
 	switch {
 	case d.Tables.Edges == "":
 		return fmt.Errorf("--nodes %s is given without --edges: want both tables", d.Tables.Nodes)
-	case d.Tables.Nodes == "" && d.Tables.Ends == "" && d.Tables.Task != "links":
+	case d.Tables.Nodes == "" && d.Tables.Ends == "" && d.Tables.HasLabels():
 		return fmt.Errorf("--edges %s is given without a table --nodes: want both tables", d.Tables.Edges)
 	case d.Format != "":
 		return fmt.Errorf("--format is %s, and the form of a table follows from its name", d.Format)

@@ -1,4 +1,4 @@
-package descent
+package target
 
 import "math"
 
