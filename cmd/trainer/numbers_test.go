@@ -19,8 +19,9 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 		!strings.Contains(text, "consumers read ") {
 		t.Errorf("data check says %s", text)
 	}
-	text := runLine(t, "train --costs=false"+fewDecays+" --data "+dir+" --out "+model)
-	if !strings.Contains(text, "node R² %") || !strings.Contains(text, "in interval %") ||
+	text := runLine(t, "train --table --costs=false"+fewDecays+" --data "+dir+" --out "+model)
+	if !strings.Contains(text, "R² on the test nodes: ") || !strings.Contains(text, "; mean absolute error ") ||
+		!strings.Contains(text, "node R² %") || !strings.Contains(text, "in interval %") ||
 		strings.Contains(text, "as Whole %") {
 		t.Errorf("train says %s", text)
 	}

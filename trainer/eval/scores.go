@@ -88,7 +88,11 @@ func (r *Result) UnmarshalJSON(text []byte) error {
 	}
 	for _, m := range r.Task.Metrics() {
 		s := target.Score{Metric: m}
-		if err := s.ReadJSON(scores[m.Name]); err != nil {
+		value, ok := scores[m.Name]
+		if !ok { // rows of another study than of methods
+			continue
+		}
+		if err := s.ReadJSON(value); err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		r.Scores = append(r.Scores, s)
