@@ -63,6 +63,6 @@ func TestLinksAreServedAsRecords(t *testing.T) {
 		t.Errorf("predicted %+v", p)
 	}
 	_, _, err := serving.New(b, mapping.FromBundle(b), serving.Options{Attachment: artifact.AttachJoint})
-	expect.Error(t, err, "the task is links, and attachment joint is for classes only", "joint attachment")
+	expect.Error(t, err, "the task is links, and attachment joint is for classes and labels and number only", "joint attachment")
 	a.notExplained(one, "the task is links")
 }
