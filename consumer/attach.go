@@ -36,12 +36,13 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 // attach assembles the batch that the model sees. An edge list is read as follows (docs/algorithm.md, section 1):
 //
 //   - a neighbour is known if its id is a node of T, also when its row of M is empty;
-//   - i–j is in ã if either lists the other and sees it in the batch, as in a graph batch all do; an id that is both a node of T and an arrival means the
-//     node of T;
+//   - i–j is in ã if either lists the other and sees it in the batch, as in a graph batch all do; an id that is both a
+//     node of T and an arrival means the node of T;
 //   - of two arrivals with one id only the later has edges in ã: an edge that names the id leads to the later one;
 //   - where edges have types or directions, ã has none of them: edges among the arrivals of a batch are unknown, and so
 //     are neighbours by an edge of no type that the version knows;
-//   - every other id is unknown and counts in the prediction only, as do edges between arrivals that do not see each other.
+//   - every other id is unknown and counts in the prediction only, as do edges between arrivals that do not see each
+//     other.
 //
 // So D_i = 1 + known + degree in ã. A neighbour whose row is unread is not counted as known, even if it is a node of T:
 // it is in ã if its id is an arrival's, else it is unknown; [attachment.degrade] marks the predictions that this may

@@ -12,8 +12,8 @@ import (
 	"rivulet/kafka"
 )
 
-// Bounds of what is published and not committed. The predictions and records of these batches are in memory, and a crash
-// repeats them. Bytes are those of the records.
+// Bounds of what is published and not committed. The predictions and records of these batches are in memory, and a
+// crash repeats them. Bytes are those of the records.
 const (
 	mostBatches  = 16
 	mostInterval = 256 // batches, where commits have an interval
@@ -24,9 +24,9 @@ const (
 // delivered.
 var errBefore = errors.New("the batch before it was not delivered")
 
-// committer publishes the batches of a generation in their order, and commits them. Package commit decides what is next;
-// the committer waits for it, sends it, and tells the batches. Lanes hand their batches over and are free; only run
-// sends requests.
+// committer publishes the batches of a generation in their order, and commits them. Package commit decides what is
+// next; the committer waits for it, sends it, and tells the batches. Lanes hand their batches over and are free; only
+// run sends requests.
 type committer struct {
 	by           kafka.Committer
 	transactions Transactions // nil: at least once

@@ -49,8 +49,8 @@ func New(opts Options) (*Consumer, error) {
 	c.opts.Window.Forms, c.opts.Window.Limits = &forms, opts.Path.Limits
 	lookup := c.wait.Outage(StageLookup).Named("rows of M", "see that the Redis of redis.url runs and can be reached; "+
 		"with redis.outage: degrade arrivals are predicted without the rows")
-	keeping := c.wait.Outage(StageRows).Named("rows of arrivals to be written", "see that the Redis of redis.url runs and "+
-		"takes writes")
+	keeping := c.wait.Outage(StageRows).Named("rows of arrivals to be written",
+		"see that the Redis of redis.url runs and takes writes")
 	store := featuresOutage(c.wait)
 	kept := &spares{most: 2 * opts.Lanes}
 	for range opts.Lanes {

@@ -9,10 +9,10 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Deliverer publishes batches. It returns the records that were refused for their content, by their places in the batch,
-// predictions before dead letters; only a dead letter replaces a refused record. In transactions next, the offsets to
-// read next, goes into the open one beside the records. Publish may be called again with the same batch after an error.
-// It keeps nothing of the predictions and dead letters after it has returned.
+// Deliverer publishes batches. It returns the records that were refused for their content, by their places in the
+// batch, predictions before dead letters; only a dead letter replaces a refused record. In transactions next, the
+// offsets to read next, goes into the open one beside the records. Publish may be called again with the same batch
+// after an error. It keeps nothing of the predictions and dead letters after it has returned.
 type Deliverer interface {
 	Publish(ctx context.Context, b event.Batch, next kafka.Offsets) ([]kafka.Refusal, error)
 }

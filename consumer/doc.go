@@ -48,14 +48,16 @@
 //
 // A lane that is free takes the line, forms a batch, takes the next place in the order, and hands the line on; then it
 // takes the batch down the path. So batches form in order, are computed and encoded side by side, and are published in
-// order: a batch waits for its turn, and is given up if a batch before it failed. When it is published, and its rows are
-// written, the lane hands it to the committer and is free.
+// order: a batch waits for its turn, and is given up if a batch before it failed. When it is published, and its rows
+// are written, the lane hands it to the committer and is free.
 //
-// The committer commits what has finished from the front on, with one request at a time, as a request takes a broker some
-// 5 to 10 ms whatever it holds. At least once, batches are published while a commit is under way, and the next one takes
-// all of them. Exactly once, batches that are ready go into one transaction, and its end commits all. A batch never waits
-// for one that is not ready, so a stream that is not behind has a commit for each batch; with Options.CommitInterval
-// commits wait for more. Five lanes are the default: some batches are published while others are computed.
+// The committer commits what has finished from the front on, with one request at a time, as a request takes a broker
+// some
+// 5 to 10 ms whatever it holds. At least once, batches are published while a commit is under way, and the next one
+// takes all of them. Exactly once, batches that are ready go into one transaction, and its end commits all. A batch
+// never waits for one that is not ready, so a stream that is not behind has a commit for each batch; with
+// Options.CommitInterval commits wait for more. Five lanes are the default: some batches are published while others are
+// computed.
 //
 // serve waits for all of these, the group waits for serve before it joins again, and Run waits for the group. Nothing
 // outlives Run but connections of the Client, which belong to the caller.

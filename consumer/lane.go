@@ -32,8 +32,8 @@ type lane struct {
 	store   *retry.Attempts // waits for the store of features
 }
 
-// run forms a batch when the lane is free and takes it down the path, while batches before it may still be on their way.
-// It ends when reading has ended and there is nothing more to form, or with the first failure.
+// run forms a batch when the lane is free and takes it down the path, while batches before it may still be on their
+// way. It ends when reading has ended and there is nothing more to form, or with the first failure.
 func (l *lane) run(reading, work context.Context, in *line) error {
 	for {
 		<-in.turn

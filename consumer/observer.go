@@ -88,8 +88,8 @@ type BatchStats struct {
 	Solve    time.Duration
 	// The stages follow one another; together they make up the time from Started to the end of the delivery. Wait is the
 	// time from the batch's encoding until the batch before it was published, or a transaction took it. Keep is the time
-	// from publication until the arrivals' rows were written, including the rest of the solve. Commit is the time until the
-	// offsets were committed, which waits for the commit before.
+	// from publication until the arrivals' rows were written, including the rest of the solve. Commit is the time until
+	// the offsets were committed, which waits for the commit before.
 	Decode, Features, Lookup, Attach, Infer, Encode, Wait, Publish, Keep, Commit time.Duration
 	// Started is when the batch was formed, Published when its predictions became visible: at least once when the brokers
 	// acknowledged them, exactly once when they acknowledged the transaction's end.

@@ -81,8 +81,8 @@ func NewPipeline(opts PipelineOptions) (*Pipeline, error) {
 	return &Pipeline{PipelineOptions: opts, batch: new(batch), spares: &spares{most: 1}}, nil
 }
 
-// Process takes one batch from its records to its publication, and hands it to the committer of its generation, if it has
-// one. This is the whole path of a record; its callers do retries, the order of batches, and drains.
+// Process takes one batch from its records to its publication, and hands it to the committer of its generation, if it
+// has one. This is the whole path of a record; its callers do retries, the order of batches, and drains.
 //
 // After an error nothing or all of the batch may have been published. Its offsets are not committed.
 func (p *Pipeline) Process(ctx context.Context, in Intake) error {
@@ -182,8 +182,8 @@ func (p *Pipeline) pack(ctx context.Context, b event.Batch) (Publish, error) {
 	}, nil
 }
 
-// hand gives a batch that is published to its committer, and its memory with it. When the batch is committed, or at once
-// where nobody commits, the observer hears of it.
+// hand gives a batch that is published to its committer, and its memory with it. When the batch is committed, or at
+// once where nobody commits, the observer hears of it.
 func (p *Pipeline) hand(to *turn, b *batch, stats BatchStats, watch *stopwatch) {
 	report := func() {
 		watch.lap(&stats.Commit)

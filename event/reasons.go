@@ -54,8 +54,8 @@ var Reasons = [...]DeadLetterReason{
 		"rivulet-schema has the hash of another schema.", true},
 	{ReasonTooManyEdges, "The record has more edges than limits.edges.", false},
 	{ReasonEdgeUnmatched, "No arrival waited in its partition for this edge, which is a record of its own.", false},
-	{ReasonTooLarge, "The record is larger than limits.record_bytes, an id longer than limits.id_bytes, or its key and id " +
-		"together longer than 128 KiB.", false},
+	{ReasonTooLarge, "The record is larger than limits.record_bytes, an id longer than limits.id_bytes, or its key and " +
+		"id together longer than 128 KiB.", false},
 	{ReasonPredictionRefused, "The brokers refuse the prediction: it is larger than max.message.bytes of its topic, or " +
 		"they name another reason, which the detail repeats.", true},
 }

@@ -10,8 +10,8 @@ import (
 	"rivulet/infer/target"
 )
 
-// Calibration turns logits, and F if there is a propagation, into what is published of the task (section 6). Other tasks
-// than classes have no propagation.
+// Calibration turns logits, and F if there is a propagation, into what is published of the task (section 6). Other
+// tasks than classes have no propagation.
 type Calibration struct {
 	Task        target.Task
 	Temperature float32 // τ > 0

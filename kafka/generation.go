@@ -86,9 +86,9 @@ func (g *Generation) hush() {
 	}
 }
 
-// Commit stores the next offsets to read. A coordinator that moves, or cannot be reached for a while, is waited for: the
-// members of the group keep their partitions meanwhile, as they do for heartbeats. Other refusals end the generation, and
-// so does a newer one that has begun: the records are read again, and those behind them.
+// Commit stores the next offsets to read. A coordinator that moves, or cannot be reached for a while, is waited for:
+// the members of the group keep their partitions meanwhile, as they do for heartbeats. Other refusals end the
+// generation, and so does a newer one that has begun: the records are read again, and those behind them.
 func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 	g.committing.Lock()
 	defer g.committing.Unlock()

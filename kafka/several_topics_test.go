@@ -20,7 +20,7 @@ func TestOneOfSeveralTopicsIsMadeAnewWithFewerPartitions(t *testing.T) {
 		sources := make([]*Source, members)
 		for i := range sources {
 			sources[i] = b.source(both)
-			defer sources[i].Leave()
+			t.Cleanup(sources[i].Leave)
 		}
 		var generations []*Generation
 		if members == 1 {

@@ -87,8 +87,8 @@ func (s *Sink) send(ctx context.Context, topic string, records []Record) error {
 }
 
 // Publish writes a shipment, at least once, and returns the records that the brokers refused for their content, in the
-// order of their places. When it returns without an error, all in-sync replicas have the others. The shipment must not be
-// used any more.
+// order of their places. When it returns without an error, all in-sync replicas have the others. The shipment must not
+// be used any more.
 func (s *Sink) Publish(ctx context.Context, sh *Shipment) ([]Refusal, error) {
 	refused, err := s.ship(ctx, sh)
 	if err == nil {

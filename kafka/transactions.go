@@ -135,18 +135,21 @@ func (t *Transactions) begin(ctx context.Context) error {
 func (t *Transactions) Paused() bool { return t.sink.client.publishWaits() }
 
 // fill writes the records and, beside them, the offsets into the transaction.
-func (t *Transactions) fill(ctx context.Context, sh *Shipment, next Offsets) (refused []Refusal, err error) {
-	if err := t.enter(ctx, sh); err != nil {
+func (t *Transactions) fill(ctx context.Context, sh *Shipment, next Offsets) ([]Refusal, error) {
+	err := t.enter(ctx, sh)
+	if err != nil {
 		return nil, err
 	}
+	var refusals []Refusal // read once shipped has an error or nil
 	both, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shipped := make(chan error, 1)
 	go func() {
-		var err error
-		if refused, err = t.sink.ship(both, sh); err != nil {
+		of, err := t.sink.ship(both, sh)
+		if err != nil {
 			cancel(err)
 		}
+		refusals = of
 		shipped <- err
 	}()
 	if err = t.commitOffsets(both, next); err != nil {
@@ -156,7 +159,7 @@ func (t *Transactions) fill(ctx context.Context, sh *Shipment, next Offsets) (re
 	if err != nil && ctx.Err() == nil {
 		return nil, context.Cause(both) // the first failure; the other says only that it was cancelled
 	}
-	return refused, err
+	return refusals, err
 }
 
 // enter makes a shipment, and its partitions, a part of the session's transaction.

@@ -20,7 +20,7 @@
 //
 // # Exactly once
 //
-// With [Options.Transactions] the records and the offsets of a batch are in one transaction, which the consumer ends. Any
-// failure ends the generation: the consumer joins again, and reads on from the committed offsets. The doc of package
-// kafka says how, and how other members are kept out.
+// With [Options.Transactions] the records and the offsets of a batch are in one transaction, which the consumer ends.
+// Any failure ends the generation: the consumer joins again, and reads on from the committed offsets. The doc of
+// package kafka says how, and how other members are kept out.
 package producer

@@ -317,7 +317,8 @@ func (w wire) path(cfg config.Consumer, mode *attach.Mode, deliver consumer.Deli
 	return o
 }
 
-// newProducer makes the producer that publishes batches, and the transactions that it publishes into; nil at least once.
+// newProducer makes the producer that publishes batches, and the transactions that it publishes into; nil at least
+// once.
 func newProducer(cfg config.Consumer, client *kafka.Client, out event.Codec,
 	wait retry.Patience) (*producer.Producer, consumer.Transactions, error) {
 	sink, err := kafka.NewSink(client, cfg.Kafka.Compression, wait)

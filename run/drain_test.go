@@ -229,7 +229,7 @@ func TestAStopOfTheServerEndsInTime(t *testing.T) {
 				way.Set(harness.Silent)
 				asked.Go(func() {
 					body := fmt.Sprintf(`{"id":"a","features":[1,2,3,4,5],"edges":[%q]}`, b.Mapping.IDs[0])
-					answer, err := http.Post(url+"/predict", "application/json", strings.NewReader(body)) //nolint:noctx // it ends
+					answer, err := http.Post(url+"/predict", "application/json", strings.NewReader(body))
 					if err == nil {
 						_ = answer.Body.Close()
 					}

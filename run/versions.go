@@ -103,7 +103,9 @@ func Pinned(ctx context.Context, location string, choice serving.Options, log *s
 }
 
 // pinnedBy returns the artifact that the settings pin, with the model and the outputs that they choose.
-func pinnedBy(ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...*target.Capability) (versions, error) {
+func pinnedBy(
+	ctx context.Context, cfg config.Consumer, log *slog.Logger, capabilities ...*target.Capability,
+) (versions, error) {
 	o, err := choice(cfg, capabilities...)
 	if err != nil {
 		return versions{}, err
@@ -244,7 +246,9 @@ func output(cfg config.Output) consumer.Output {
 }
 
 // follower makes the watcher of a consumer, which follows CURRENT unless the settings name a version.
-func follower(cfg config.Consumer, log *slog.Logger, capabilities ...*target.Capability) (*serving.Watcher, func() error, error) {
+func follower(
+	cfg config.Consumer, log *slog.Logger, capabilities ...*target.Capability,
+) (*serving.Watcher, func() error, error) {
 	serve, err := choice(cfg, capabilities...)
 	if err != nil {
 		return nil, nil, err

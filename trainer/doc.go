@@ -8,8 +8,8 @@
 // What comes after it is functions of the same values that look whether a part is there. [train] has the steps on one
 // screen: fit, condense, place, calibrate, measure, bundle. Only some steps read all of T, and a holder does these
 // (holder.go). One holder has T in memory. The other has the rows of tables that need not fit into memory, made by SQL
-// and the programs of package lake; a sample of T is in memory, in which models are fitted and S is made. What an option
-// or a method cannot do, and why, is a row of capabilities.go or of the list of methods.
+// and the programs of package lake; a sample of T is in memory, in which models are fitted and S is made. What an
+// option or a method cannot do, and why, is a row of capabilities.go or of the list of methods.
 //
 //	options.go     the options of a run; reports of its progress are package watch
 //	run.go         options and data -> T with its preprocessing (package features), held-out nodes, the run

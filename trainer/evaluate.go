@@ -197,8 +197,9 @@ func evaluate(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.R
 }
 
 func measure(t *T, h *Held, run *Run, d deploy.Row, mode string, again *eval.Regrouped) (eval.Result, error) {
-	r := eval.Result{Task: t.task, Method: run.Label(), Model: d.Model.Name(), Setting: d.Setting, SharedM: d.SharedM, Batch: mode,
-		Attachment: d.Attachment, Calibration: d.Calibration.Kind, SyntheticNodes: run.size, Own: d.Expert != nil,
+	r := eval.Result{Task: t.task, Method: run.Label(), Model: d.Model.Name(), Setting: d.Setting,
+		SharedM: d.SharedM, Batch: mode, Attachment: d.Attachment, Calibration: d.Calibration.Kind,
+		SyntheticNodes: run.size, Own: d.Expert != nil,
 		Ratio: float64(run.size) / float64(t.facts.Nodes), Seeds: []uint64{run.Seed}, Served: d.Served,
 		WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay}, KeptBytes: d.Kept}
 	if known, ok := run.known.Row(&r); ok {

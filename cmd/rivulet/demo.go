@@ -95,7 +95,8 @@ func (f *demoFlags) check(flags *pflag.FlagSet) (err error) {
 	case f.Rate < 0:
 		return fmt.Errorf("--rate is %g, want 0 or more", f.Rate)
 	case f.grow && !f.Mode.Repeatable():
-		return fmt.Errorf("--mode is %s, and --grow compares batches whose arrivals do not see each other: --mode %s", f.Mode, attach.Node)
+		return fmt.Errorf("--mode is %s, and --grow compares batches whose arrivals do not see each other: --mode %s",
+			f.Mode, attach.Node)
 	case dataflag.Own(flags) && f.artifact != "":
 		return fmt.Errorf("--nodes is %d, which is for a training, and --artifact is given", f.Train.Nodes)
 	case f.Model != "" && f.artifact == "":

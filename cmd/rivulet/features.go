@@ -72,7 +72,9 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = connect.WithFeatures(cfg.Features, cfg.Redis, func(s *featurestore.Store) error { return p.put(cmd, s, chosen) })
+		err = connect.WithFeatures(cfg.Features, cfg.Redis, func(s *featurestore.Store) error {
+			return p.put(cmd, s, chosen)
+		})
 		fmt.Fprintf(cmd.ErrOrStderr(), "features of %d nodes are written, as %s, under %sID\n", p.written, p.form,
 			cfg.Features.Prefix)
 		return err

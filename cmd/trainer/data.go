@@ -224,11 +224,11 @@ func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint
 	for _, kind := range faults.Kinds {
 		fmt.Fprintf(w, "fault: %d %s; the first: %s\n", faults.Counts[kind], kind, faults.First[kind])
 	}
-	print, ok := labelPrinters[d.Task.Truth()]
+	printLabels, ok := labelPrinters[d.Task.Truth()]
 	if !ok {
 		panic(fmt.Sprintf("labels of task %s have a form that is not printed", d.Task))
 	}
-	return print(w, d, seed)
+	return printLabels(w, d, seed)
 }
 
 // labelPrinters print the labels of a data set, by their form.

@@ -59,7 +59,7 @@ func (c Column) path() []string {
 type ColumnWriter struct {
 	columns []Column
 	order   []int // of the columns in the file
-	out     *parquet.Writer
+	out     *parquet.GenericWriter[any]
 	row     parquet.Row
 	bytes   int // of the row group
 }
@@ -75,7 +75,7 @@ func NewColumnWriter(w io.Writer, columns []Column) *ColumnWriter {
 	}
 	schema := parquet.NewSchema("table", group)
 	out := &ColumnWriter{columns: columns, order: make([]int, len(columns)),
-		out: parquet.NewWriter(w, schema, parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1))}
+		out: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1))}
 	for k, c := range columns {
 		leaf, _ := schema.Lookup(c.path()...)
 		out.order[leaf.ColumnIndex] = k

@@ -169,8 +169,7 @@ func (r *NodeReader) features(x []float32, cells []Cell) ([]float32, error) {
 // EdgeReader reads rows of a table of edges.
 type EdgeReader struct {
 	settings Settings
-	truth    target.Truth // form of the labels
-	names    []string     // of columns
+	names    []string // of columns
 	plan     edgeColumns
 	id       func(*Cell) (string, error)
 	dropped  int // weights other than 1 that were read as 1

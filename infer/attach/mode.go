@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Mode is a batch mode: it says which arrivals of a batch see each other (docs/algorithm.md, section 1). Everything that
-// depends on the mode asks it, and nothing asks for its name.
+// Mode is a batch mode: it says which arrivals of a batch see each other (docs/algorithm.md, section 1). Everything
+// that depends on the mode asks it, and nothing asks for its name.
 type Mode struct {
 	// Name is the mode's name in settings and flags.
 	Name string

@@ -1,5 +1,5 @@
-// Package target says what a model predicts of a node: its task. A [Task] is a value, and every other package asks it in
-// place of asking which task it is.
+// Package target says what a model predicts of a node: its task. A [Task] is a value, and every other package asks it
+// in place of asking which task it is.
 //
 //	task      a node's label           a logit becomes               judged by
 //	classes   one of several classes   a probability, by softmax     accuracy and macro F1

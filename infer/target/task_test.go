@@ -217,8 +217,8 @@ func TestLabelScores(t *testing.T) {
 		"map": 100 * ((1+2.0/3)/2 + 0.5) / 2})
 	var count, is int
 	truth := []float32{1, 0, 0}
-	Labels.Events([]float32{0.7, 0.2, 0.8}, 0, truth, func(_ float32, true bool) {
-		if count++; true {
+	Labels.Events([]float32{0.7, 0.2, 0.8}, 0, truth, func(_ float32, right bool) {
+		if count++; right {
 			is++
 		}
 	})

@@ -115,8 +115,8 @@ func (k *Kafka) losses(found map[string]string) (all []loss) {
 			k.Wait), retentionTime,
 			(7 * 24 * time.Hour).Milliseconds(), true})
 	case age < max(shortRetention, 2*k.Wait):
-		all = append(all, loss{fmt.Sprintf("a consumer that stands still for longer than %v may lose arrivals", age), retentionTime,
-			(7 * 24 * time.Hour).Milliseconds(), false})
+		all = append(all, loss{fmt.Sprintf("a consumer that stands still for longer than %v may lose arrivals", age),
+			retentionTime, (7 * 24 * time.Hour).Milliseconds(), false})
 	}
 	return all
 }

@@ -1,5 +1,6 @@
 // Package help prints the flags of a command under headings by their purpose, in place of one alphabetical list. Flags
-// that few need, of connections, are printed by --help-all alone. It is a leaf: settings and commands both name headings.
+// that few need, of connections, are printed by --help-all alone. It is a leaf: settings and commands both name
+// headings.
 package help
 
 import (

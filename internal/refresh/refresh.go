@@ -119,7 +119,8 @@ func (r *Refresher) Finish(ctx context.Context) (*Report, error) {
 }
 
 // Make reads, merges, trains and compares. out is the directory to write the artifact to; empty: it is not written.
-// The round of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a [*Refused].
+// The round of an error describes the steps before it; nil: nothing was read. An artifact that is too much worse is a
+// [*Refused].
 func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round, err error) {
 	if err := r.encode(ctx); err != nil {
 		return nil, err

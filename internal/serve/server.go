@@ -20,7 +20,8 @@ import (
 
 // Options are the parts and limits of a server.
 type Options struct {
-	// Path is the path of a record; the server sets the parts of a stream, Deliverer and ReadOnly. Mode must be repeatable.
+	// Path is the path of a record; the server sets the parts of a stream, Deliverer and ReadOnly. Mode must be
+	// repeatable.
 	Path     consumer.PipelineOptions
 	Limits   Limits
 	Batching Batching

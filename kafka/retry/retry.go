@@ -76,8 +76,9 @@ var names = map[string]string{StageTopics: "the topics", StageGroup: "the consum
 
 // brokersAdvice and topicsAdvice say in the log what to do about an outage of a stage of Kafka, beside its error.
 const (
-	brokersAdvice = "see that the brokers run, and that they and the addresses that they advertise can be reached from here"
-	topicsAdvice  = brokersAdvice + "; create a topic that does not exist"
+	brokersAdvice = "see that the brokers run, and that they and the addresses that they advertise can be reached " +
+		"from here"
+	topicsAdvice = brokersAdvice + "; create a topic that does not exist"
 )
 
 // remindEvery is how often the log repeats that an outage goes on.

@@ -83,8 +83,9 @@ const (
 	Rough = 1e-4
 )
 
-// SGC fits W and b for one weight decay by the loss of the problem's task; numbers by ridge regression. start is where to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It
-// ends early, with an error, where ctx does.
+// SGC fits W and b for one weight decay by the loss of the problem's task; numbers by ridge regression. start is where
+// to begin (a fit with a larger weight decay, or of fewer rows), nil for zeros. It ends early, with an error, where ctx
+// does.
 func SGC(ctx context.Context, p Problem, weightDecay, tolerance float64,
 	start *architecture.Layer) (*architecture.Layer, error) {
 	if p.Task.Regression() {

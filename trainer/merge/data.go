@@ -100,8 +100,8 @@ func (d *Data) eachLabelled(use func(id string) error) error {
 	return nil
 }
 
-// eachWaiting gives the edges that wait, in the order in which they came: the id of the other end is not known, and of an
-// edge of its own the node may not be known either.
+// eachWaiting gives the edges that wait, in the order in which they came: the id of the other end is not known, and of
+// an edge of its own the node may not be known either.
 func (d *Data) eachWaiting(use func(node, id string, p property) error) error {
 	of := d.form()
 	for k := range d.Merged.Waiting {

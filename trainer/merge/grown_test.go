@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -89,26 +88,6 @@ func withLinks(t *rapid.T, ids *rapid.Generator[string], arrivals []event.Arriva
 		arrivals = slices.Insert(arrivals, at, linked(ids.Draw(t, "source"), ids.Draw(t, "target")))
 	}
 	return arrivals
-}
-
-// drawn returns arrivals and labels of a stream.
-func drawn(t *rapid.T, ids *rapid.Generator[string]) (arrivals []event.Arrival, labels []event.Label) {
-	for n := range rapid.IntRange(0, 12).Draw(t, "arrivals") {
-		a := arrived(ids.Draw(t, "id"), float32(n), 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...)
-		if n%3 == 2 {
-			a.Features = event.Features{Sparse: true, Indices: []int32{1}, Values: []float32{float32(n)}}
-		}
-		arrivals = append(arrivals, a)
-	}
-	arrivals = withLinks(t, ids, arrivals)
-	for range rapid.IntRange(0, 8).Draw(t, "labels") {
-		l := event.Label{ID: ids.Draw(t, "id"), Class: rapid.IntRange(0, 2).Draw(t, "class")}
-		if at := rapid.Int64Range(0, 3).Draw(t, "time"); at > 0 { // also beyond what nanoseconds in 64 bits reach
-			l.Time = time.Date(int(1500+3000*at), 1, 1, 0, 0, 0, rapid.IntRange(1, 2).Draw(t, "nanoseconds"), time.UTC)
-		}
-		labels = append(labels, l)
-	}
-	return arrivals, labels
 }
 
 // Edges lie in several buckets and ranges, and the oldest of those that wait are forgotten.

@@ -215,7 +215,8 @@ func (m *Merger) putFeatures(r *spill.Record, a *arrival) *spill.Record {
 // nextFeatures reads what putFeatures wrote.
 func (m *Merger) nextFeatures(r *spill.Record) event.Features { return m.kept[r.NextNumber()] }
 
-// Grow returns the graph with the arrivals and labels, and the report of their outcomes. If nothing changed it is the old graph, or with anew a copy. It is called once.
+// Grow returns the graph with the arrivals and labels, and the report of their outcomes. If nothing changed it is the
+// old graph, or with anew a copy. It is called once.
 func (m *Merger) Grow(ctx context.Context, anew bool) (grown *Data, _ Report, err error) {
 	defer func() {
 		for _, b := range m.buckets {
