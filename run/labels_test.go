@@ -57,7 +57,7 @@ func TestLostRightsToLabelsAreWaitedFor(t *testing.T) {
 			to, ended := counted{make(heard, 1000), make(chan struct{}, 1000)}, make(chan error, 1)
 			var logged bytes.Buffer
 			go func() {
-				ended <- followLabels(ctx, cfg, &read.Reader{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), to)
+				ended <- followLabels(ctx, cfg, (&read.Reader{}).OfLabels(), nil, slog.New(slog.NewTextHandler(&logged, nil)), to)
 			}()
 			for range 3 {
 				select {
@@ -112,7 +112,7 @@ func TestFollowLabels(t *testing.T) {
 	got, ended := make(heard, 1000), make(chan error, 1)
 	var logged bytes.Buffer
 	go func() {
-		ended <- followLabels(ctx, cfg, &read.Reader{}, nil, slog.New(slog.NewTextHandler(&logged, nil)), got)
+		ended <- followLabels(ctx, cfg, (&read.Reader{}).OfLabels(), nil, slog.New(slog.NewTextHandler(&logged, nil)), got)
 	}()
 	for begun := false; !begun; { // the end of a partition is where reading began
 		send(`{"id":"begin","class":1}`, `{"id":"begin","class":1}`)

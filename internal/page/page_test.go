@@ -109,7 +109,7 @@ func newBench(t *testing.T, change func(*Options)) *bench {
 	o := Options{Topics: Topics{"arrivals", "predictions", "dead"}, Group: "g", History: time.Minute,
 		Versions:     pinnedVersion{v},
 		Publications: b.redis, Guard: Guard{Hosts: []string{host}}, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
-		LabelForms: &read.Reader{}, Decoder: consumer.NewDecoder(read.Reader{}, event.Limits{}),
+		LabelForms: (&read.Reader{}).OfLabels(), Decoder: consumer.NewDecoder(read.Reader{}, event.Limits{}),
 		LitDecoder: consumer.NewDecoder(read.Reader{}, event.Limits{})}
 	for topic, to := range map[string]**kafka.Reader{"arrivals": &o.Arrivals, "predictions": &o.Predictions,
 		"dead": &o.DeadLetters, "labels": &o.Labels} {
