@@ -373,7 +373,7 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 		return generate.Graph(g, 1)
 	}}}
 	if dir := os.Getenv("RIVULET_DATA"); dir != "" {
-		for _, name := range []string{"cora", "amazon_photo", "coauthor_cs"} {
+		for _, name := range []string{"cora", "amazon_photo"} {
 			all = append(all, graphs{name, func() (*dataset.Dataset, error) {
 				return dataset.Open(filepath.Join(dir, name), dataset.OpenOptions{SplitSeed: 1})
 			}})
@@ -381,6 +381,9 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 	}
 	for _, g := range all {
 		for _, model := range []string{"sgc", "gcn", "sage"} {
+			if g.name != "small" && model != "sgc" {
+				continue // minutes of epochs, and the steps are those of the small graph
+			}
 			t.Run(g.name+"/"+model, func(t *testing.T) {
 				d, err := g.open()
 				expect.OK(t, err)
