@@ -12,16 +12,15 @@ import (
 	"rivulet/kafka"
 )
 
-// Bounds of what is published and not committed. The predictions and records of these batches are in memory, and a
-// crash repeats them. Bytes are those of the records.
+// These bound the batches that are published and not committed yet. They stay in memory until then, and a crash repeats
+// their predictions.
 const (
 	mostBatches  = 16
-	mostInterval = 256 // batches, where commits have an interval
-	mostBytes    = 64 << 20
+	mostInterval = 256      // batches, where commits have an interval
+	mostBytes    = 64 << 20 // of their records
 )
 
-// errBefore is why a batch is given up: it cannot be committed, as its offsets lie beyond those of a batch that was not
-// delivered.
+// errBefore is the error of a batch behind one that was not delivered: committing its offsets would skip that one.
 var errBefore = errors.New("the batch before it was not delivered")
 
 // committer publishes the batches of a generation in their order, and commits them. Package commit decides what is

@@ -25,8 +25,8 @@ type Decoder struct {
 
 // Taken is the outcome of decoding a record.
 type Taken struct {
-	// Message is what was read. The edges of an arrival are distinct and do not name itself; the Fault of an arrival has
-	// the reason that a dead letter of the record would have.
+	// Message holds the record's content. The edges of an arrival are distinct and do not name itself. If the record
+	// cannot be predicted, Fault has the reason of its dead letter.
 	*read.Message
 	Dropped int // entries of the edge list that did not stay
 }

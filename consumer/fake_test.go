@@ -125,7 +125,7 @@ func (s *served) swap(v Version) {
 	s.v = v
 }
 
-// kept is a Deliverer that keeps copies of what it is given, and the Transactions that it publishes into.
+// kept is a Deliverer and its Transactions in one. It keeps copies of the batches and offsets that it is given.
 type kept struct {
 	mu                 sync.Mutex
 	batches            []event.Batch

@@ -9,7 +9,7 @@ import (
 	"rivulet/infer/target"
 )
 
-// labelForm is what reading and writing need to know of a form of labels.
+// labelForm reads, checks and writes labels of one form.
 type labelForm struct {
 	// read sets the labels of nodes by the cells of a table, and check looks at them once nodes have roles.
 	read  func(b *builder, d *Dataset) error

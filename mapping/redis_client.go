@@ -56,7 +56,7 @@ type RedisOptions struct {
 // dead node sends no redirections.
 const clusterStateTTL = 2 * time.Second
 
-// idleTime is how long a connection may be idle before it is given up, by default: as long as any other wait lasts
+// idleTime bounds by default how long a connection may be idle before it is closed: as long as any other wait lasts
 // before it starts over. A server may be gone without a word, and another one may have its name. Each attempt then
 // costs a time-out for each connection that it tries, and gives it up; those that were not tried are given up after
 // this time.

@@ -16,7 +16,7 @@ import (
 type capability struct {
 	option string
 	set    func(o *Options) bool
-	// task is what the data's task has to have; nil: all have it.
+	// task is the capability that the data's task must have; nil: all have it.
 	task *target.Capability
 	// relations names the option where edges have types or directions, for which it has no form; empty: it has one.
 	relations string

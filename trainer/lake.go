@@ -116,7 +116,7 @@ func newLakeSample(f *lake.Facts, o Options, dir string, progress Progress) (*la
 }
 
 // PrepareLake fits the preprocessing of a run over tables to a sample of the nodes, and begins the draft.
-func PrepareLake(f *lake.Facts, o Options, dir string, to lake.Draft) (*lake.Prepared, error) {
+func PrepareLake(f *lake.Facts, o Options, dir string, to lake.Draft) (*lake.Preparation, error) {
 	if err := CheckLake(o); err != nil {
 		return nil, err
 	}
@@ -127,13 +127,13 @@ func PrepareLake(f *lake.Facts, o Options, dir string, to lake.Draft) (*lake.Pre
 	if err != nil {
 		return nil, err
 	}
-	p := &lake.Prepared{Facts: *f, Settings: lakeSettings(&o), Preprocess: *s.t.Preprocess, Nodes: s.run.size,
+	p := &lake.Preparation{Facts: *f, Settings: lakeSettings(&o), Preprocess: *s.t.Preprocess, Nodes: s.run.size,
 		Basis: o.projection(f.Features)}
 	return p, to.SavePrepared(p)
 }
 
 // drafted returns what was prepared, and the sample of it.
-func drafted(d lake.Draft, dir string, progress Progress) (*lake.Prepared, *lakeSample, error) {
+func drafted(d lake.Draft, dir string, progress Progress) (*lake.Preparation, *lakeSample, error) {
 	p, err := d.Prepared()
 	if err != nil {
 		return nil, nil, err
@@ -165,7 +165,7 @@ func FitLake(ctx context.Context, d lake.Draft, dir string, points []string, pro
 		if !s.whole() {
 			read = len(s.keys)
 		}
-		w.Models = append(w.Models, lake.Fitted{Name: name, Params: f.Model.Params(), WeightDecay: f.WeightDecay,
+		w.Models = append(w.Models, lake.ModelFit{Name: name, Params: f.Model.Params(), WeightDecay: f.WeightDecay,
 			Validation: f.Validation, Seconds: time.Since(start).Seconds(), Read: read})
 	}
 	if s.run.Own != OwnNever {
@@ -183,7 +183,7 @@ func FitLake(ctx context.Context, d lake.Draft, dir string, points []string, pro
 
 // fitPoints fits an sgc of two hops to true rows of Â²·pre(X), and chooses its weight decay on the validation nodes,
 // frozen on T: tables of a linear model are those of the features, times its weights.
-func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Prepared, files []string) (*search.Result, error) {
+func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Preparation, files []string) (*search.Result, error) {
 	m, err := p.Points()
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (s *lakeSample) fitPoints(ctx context.Context, p *lake.Prepared, files []st
 
 // CondenseLake makes S and the dictionary of M of the sample, by its nodes' true rows of the models' tables, of points
 // and, where it is asked for, of propagation.
-func CondenseLake(ctx context.Context, d lake.Draft, dir string, rows []string, progress Progress) (*lake.Condensed,
+func CondenseLake(ctx context.Context, d lake.Draft, dir string, rows []string, progress Progress) (*lake.Condensation,
 	error) {
 	start := time.Now()
 	p, s, err := drafted(d, dir, progress)
@@ -236,7 +236,7 @@ func CondenseLake(ctx context.Context, d lake.Draft, dir string, rows []string, 
 		return nil, err
 	}
 	g := growthOf(s.t, c)
-	out := &lake.Condensed{Synthetic: c.Synthetic, Clusters: g.Dictionary, Entries: g.Entries}
+	out := &lake.Condensation{Synthetic: c.Synthetic, Clusters: g.Dictionary, Entries: g.Entries}
 	for _, m := range known.models {
 		of, err := c.Tables(m)
 		if err != nil {
@@ -293,7 +293,7 @@ type knownModels struct {
 }
 
 // newLakeModels reads the models of a draft.
-func newLakeModels(d lake.Draft, p *lake.Prepared) (*knownModels, error) {
+func newLakeModels(d lake.Draft, p *lake.Preparation) (*knownModels, error) {
 	w, err := d.Weights()
 	if err != nil {
 		return nil, err
@@ -438,7 +438,7 @@ func (f *modelTables) result() *Result {
 }
 
 // lakeResult returns S with the rows m of M that are read, and all of M in files.
-func lakeResult(p *lake.Prepared, c *lake.Condensed, models []infer.Model, m *graph.CSR, files []string) (*Result,
+func lakeResult(p *lake.Preparation, c *lake.Condensation, models []infer.Model, m *graph.CSR, files []string) (*Result,
 	error) {
 	out := (&modelTables{models, c.Tables, c.Labels, c.Errors}).result()
 	out.Synthetic, out.M = c.Synthetic, m

@@ -25,7 +25,7 @@ import (
 	"rivulet/trainer/tables"
 )
 
-// A run is three values: T, the held-out nodes, and what is asked for. A method is a function of them ([Condenser]),
+// A run is three values: T, the held-out nodes, and the options. A method is a function of them ([Condenser]),
 // and what comes after it is functions of them and of its [Result].
 
 // T is the graph that is condensed, and what follows from it alone: runs with other methods, sizes and seeds share it.
@@ -66,7 +66,7 @@ type Held struct {
 	arrivals *arrivals // nodes to answer; nil: they are read when they are answered
 }
 
-// Run is what is asked for: options, and what follows from them for a T.
+// Run has the options of a run, and what follows from them for a T.
 type Run struct {
 	Options
 	Progress Progress

@@ -382,7 +382,7 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 	for _, g := range all {
 		for _, model := range []string{"sgc", "gcn", "sage"} {
 			if g.name != "small" && model != "sgc" {
-				continue // minutes of epochs, and the steps are those of the small graph
+				continue // gcn and sage would train for minutes, and run the same steps as on the small graph
 			}
 			t.Run(g.name+"/"+model, func(t *testing.T) {
 				d, err := g.open()

@@ -24,7 +24,7 @@ type Policy struct {
 // are ready share the three requests that a transaction costs; those that are in it wait for them meanwhile.
 const company = 50 * time.Millisecond
 
-// state is how far a batch has come.
+// state is the stage that a batch has reached.
 type state uint8
 
 const (
@@ -157,7 +157,7 @@ func (l *Log) window() time.Duration {
 	return l.policy.Interval
 }
 
-// Request is what the committer has to do.
+// Request names the committer's next action; the zero value asks for none.
 type Request struct {
 	Commit int           // commit the offsets of so many batches, from the first one on
 	Abort  int           // abort the transaction, which holds so many batches

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// broker is what the brokers know: a partition is read from committed on. Records are numbers, a batch has one.
+// broker stands for Kafka with one partition, whose records are the numbers 0, 1, …. A new generation reads from
+// committed on, and readers see the records in visible.
 type broker struct {
 	committed int
 	visible   []int

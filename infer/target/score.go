@@ -20,7 +20,7 @@ type Answers struct {
 	Brief bool
 }
 
-// Show is how tables show a metric.
+// Show chooses the columns in which tables show a metric.
 type Show int
 
 const (
@@ -123,7 +123,7 @@ func valued(metrics []Metric, means ...float64) []Score {
 	return out
 }
 
-// Summary is what a summary in a line is made of.
+// Summary has the figures of a one-line summary of a run.
 type Summary struct {
 	Scores, Whole []Score // on S, and of the same model on the whole graph
 	Nodes         int     // synthetic nodes

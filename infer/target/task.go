@@ -9,8 +9,8 @@ import (
 	"rivulet/graph"
 )
 
-// Task is what a model predicts of a node: a class, labels, numbers or links. The zero value is [Classes]. There is no
-// value of a task that this build does not know.
+// Task names what a model predicts of a node: a class, labels, numbers or links. The zero value is [Classes]. A task
+// that this build does not know cannot be a value.
 type Task struct{ of rules }
 
 var (
@@ -101,7 +101,7 @@ func (t Task) Group() string { return t.rules().group() }
 // Truth is the form in which data hold what is true of a node.
 func (t Task) Truth() Truth { return t.rules().truth() }
 
-// Fitted is what validation fits for the answers.
+// Fitted returns the kind of parameters that are fitted to the validation nodes.
 func (t Task) Fitted() Fit { return t.rules().fitted() }
 
 // Regression reports whether the outputs of a model are fitted to numbers by least squares, each in units of its
@@ -179,7 +179,7 @@ func (t Task) Score(a *Answers) []Score { return t.rules().score(a) }
 // Summary says in a line how right a model is on S, beside the same model on the whole graph.
 func (t Task) Summary(s *Summary) string { return t.rules().summary(s) }
 
-// Answer is what a published row says of an arrival.
+// Answer has the fields of a prediction that depend on the task.
 type Answer struct {
 	Class      int     // the predicted class; -1: the task has none
 	Confidence float32 // [Task.Confidence]

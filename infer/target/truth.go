@@ -15,7 +15,7 @@ const (
 	Neighbours
 )
 
-// Fit is what validation fits for the answers of a task.
+// Fit names the parameters of a task's answers that are fitted to the validation nodes.
 type Fit int
 
 const (

@@ -13,7 +13,7 @@ import (
 	"rivulet/schema"
 )
 
-// Info is what a version says of itself. It does not change while the version is served.
+// Info describes a version. It does not change while the version is served.
 type Info struct {
 	// ID is the artifact's version, as predictions name it.
 	ID string

@@ -127,7 +127,7 @@ func permuted(rng *rand.Rand, nodes []int32) []int32 {
 	return out
 }
 
-// purposeOrders sets the orders' random stream apart from those of the run (trainer/task.go).
+// purposeOrders sets the orders' random stream apart from those of the run (trainer/run.go).
 const purposeOrders = 3
 
 // growingGraph is a served S to which arrivals are attached.

@@ -27,7 +27,7 @@ type MissingResult struct {
 	None  eval.Spread `json:"isolated"`   // share of the nodes without any known neighbour, in percent
 }
 
-// purposeMissing sets the random stream of lost edges apart from those of the run (trainer/task.go).
+// purposeMissing sets the random stream of lost edges apart from those of the run (trainer/run.go).
 const purposeMissing = 4
 
 // Missing measures what lost edges cost: it trains with each seed and predicts the test nodes with shares of their

@@ -12,7 +12,7 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// reachPatience is how long [Reach] waits: for brokers that are started beside it, and for their topics.
+// reachPatience bounds the wait of [Reach] for brokers that are started beside it, and for their topics.
 const reachPatience = 15 * time.Second
 
 // Reach returns an error that names the brokers if none answers within some seconds, and one that names a topic

@@ -22,8 +22,8 @@
 //	Dictionary              t' of clusters, and M solved against it, row by row (package infer/nnls)
 //
 // Files: budget.go, points.go, groups.go, kmeans.go, clusters.go for S; messages.go, dictionary.go, solved.go for M;
-// means.go what an artifact keeps for models that come later; condensed.go what a method takes and gives. The
-// baselines are in coreset.go (random, degree, herding, k-center), in vng.go and in cached.go.
+// condensed.go what a method takes and gives. The baselines are in coreset.go (random, degree, herding, k-center), in
+// vng.go and in cached.go.
 //
 // Notation as in package infer; a cluster is a synthetic node.
 //

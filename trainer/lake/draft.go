@@ -28,8 +28,8 @@ const (
 	condensedFile = "condensed"
 )
 
-// Prepared is what is known before models are fitted.
-type Prepared struct {
+// Preparation is the outcome of the step prepare: what the steps behind it read.
+type Preparation struct {
 	Facts      Facts
 	Settings   Settings
 	Preprocess preprocess.Parameters
@@ -53,12 +53,12 @@ type Settings struct {
 
 // Weights are models that were fitted.
 type Weights struct {
-	Models []Fitted
+	Models []ModelFit
 	Own    map[string]Perceptron // of own features, by their kind
 }
 
-// Fitted is a model with what is known of its fit.
-type Fitted struct {
+// ModelFit is a fitted model, with how it was fitted.
+type ModelFit struct {
 	Name                string
 	Params              []infer.Param
 	WeightDecay         float64
@@ -73,10 +73,10 @@ type Perceptron struct {
 }
 
 // Model makes the model.
-func (f *Fitted) Model() (infer.Model, error) { return infer.Build(f.Name, f.Params) }
+func (f *ModelFit) Model() (infer.Model, error) { return infer.Build(f.Name, f.Params) }
 
-// Condensed is S with its tables, and the dictionary of M.
-type Condensed struct {
+// Condensation is S with its tables, and the dictionary of M.
+type Condensation struct {
 	Synthetic artifact.Synthetic
 	Tables    []*infer.Tables // of S, by model
 	Labels    *infer.Tables   // of label propagation; nil: there is no propagation
@@ -88,7 +88,7 @@ type Condensed struct {
 }
 
 // SavePrepared begins the draft.
-func (d Draft) SavePrepared(p *Prepared) error {
+func (d Draft) SavePrepared(p *Preparation) error {
 	if err := os.MkdirAll(string(d), 0o777); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (d Draft) Check() error {
 }
 
 // Prepared returns what was prepared.
-func (d Draft) Prepared() (*Prepared, error) { return load[Prepared](d, preparedFile, "prepare") }
+func (d Draft) Prepared() (*Preparation, error) { return load[Preparation](d, preparedFile, "prepare") }
 
 // SaveWeights keeps the models.
 func (d Draft) SaveWeights(w *Weights) error { return d.save(weightsFile, w) }
@@ -116,10 +116,12 @@ func (d Draft) SaveWeights(w *Weights) error { return d.save(weightsFile, w) }
 func (d Draft) Weights() (*Weights, error) { return load[Weights](d, weightsFile, "weights") }
 
 // SaveCondensed keeps S.
-func (d Draft) SaveCondensed(c *Condensed) error { return d.save(condensedFile, c) }
+func (d Draft) SaveCondensed(c *Condensation) error { return d.save(condensedFile, c) }
 
 // Condensed returns S.
-func (d Draft) Condensed() (*Condensed, error) { return load[Condensed](d, condensedFile, "condense") }
+func (d Draft) Condensed() (*Condensation, error) {
+	return load[Condensation](d, condensedFile, "condense")
+}
 
 func (d Draft) path(name string) string { return filepath.Join(string(d), name+".gob") }
 
@@ -150,7 +152,7 @@ const (
 	Propagation = "propagation" // labels, and errors of each model
 )
 
-// Walk is what nodes are taken through layers by.
+// Walk describes the layers through which nodes are taken, and the messages between them.
 type Walk struct {
 	Name   string `json:"model"`
 	Layers int    `json:"layers"` // hops to the logits
@@ -167,7 +169,7 @@ func NewWalk(name string, r *infer.Recurrence) Walk {
 }
 
 // Points is the model whose logits are the points of clusters.
-func (p *Prepared) Points() (infer.Model, error) {
+func (p *Preparation) Points() (infer.Model, error) {
 	w := p.Basis
 	if w == nil {
 		w = graph.Identity(p.Facts.Features)
@@ -176,7 +178,7 @@ func (p *Prepared) Points() (infer.Model, error) {
 }
 
 // Recurrence returns the recurrence of points, propagation or a model. w may be nil for points.
-func (p *Prepared) Recurrence(name string, w *Weights) (*infer.Recurrence, error) {
+func (p *Preparation) Recurrence(name string, w *Weights) (*infer.Recurrence, error) {
 	switch name {
 	case Points:
 		m, err := p.Points()

@@ -139,7 +139,7 @@ func (m *mappingRow) add(to *graph.CSR) error {
 // errEnough ends a reading whose rows nobody wants any more.
 var errEnough = errors.New("enough rows")
 
-// pieceRows is how many rows of M are in memory at a time.
+// pieceRows bounds the rows of M that are in memory at a time.
 const pieceRows = 1 << 16
 
 // Mapping gives all rows of M in files of [Rows], some at a time.

@@ -63,7 +63,7 @@ func (w *World) PublishOnce(ctx context.Context, which int, kill time.Duration) 
 	return err
 }
 
-// poll is how often the markers of versions are looked at.
+// poll is the pause between two looks at the markers of versions.
 const poll = 10 * time.Millisecond
 
 // watchMarkers notes when each version was complete first, until the context ends. A marker read later does not tell:
