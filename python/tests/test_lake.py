@@ -339,7 +339,8 @@ def test_a_killed_run_keeps_finished_tables(small: Small, tmp_path: pathlib.Path
                 break
         assert process.wait() == -signal.SIGKILL
         process.stderr.close()
-    assert not out.exists()
+        # Behind the last step the artifact is put in its place by one rename, which the kill may be before or behind.
+        assert not out.exists() or (step == "finish" and small.same(tmp_path / "undisturbed", out) >= 0.999)
     before = {path.name: path.stat().st_mtime_ns for path in (work / "tables").iterdir() if "." not in path.name}
     _, said = small.train("duckdb", work, out)
     for step in ("nodes", "pairs", "points_hop1", "mapping"):
