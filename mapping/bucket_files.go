@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"rivulet/artifact"
-	"rivulet/internal/spill"
 )
 
 // spillBytes is about the size of one of the files in which the rows of a large M are sorted by bucket. All rows of a
@@ -22,7 +21,7 @@ const spilledHead = 8
 // M: for each row its bucket (counted from the file's first), the id, and the encoding.
 type bucketFiles struct {
 	layout Layout
-	files  *spill.Buckets
+	files  *rowFiles
 	each   int      // buckets of a file
 	starts []uint32 // rows of the buckets below b; one more than buckets
 
@@ -41,12 +40,12 @@ func newBucketFiles(parts iter.Seq2[*artifact.Mapping, error], rows int, dir str
 	for b, n := range counts {
 		s.starts[b+1] = s.starts[b] + n
 	}
-	files := min(spill.Most, layout.Buckets, int(1+bytes/spillBytes))
+	files := min(mostFiles, layout.Buckets, int(1+bytes/spillBytes))
 	s.each = (layout.Buckets + files - 1) / files
 	if dir, err = os.MkdirTemp(dir, "rivulet-rows-*"); err != nil {
 		return nil, err
 	}
-	s.files = spill.New(dir, (layout.Buckets+s.each-1)/s.each, nil)
+	s.files = newRowFiles(dir, (layout.Buckets+s.each-1)/s.each)
 	if err := s.fill(parts, filepath.Dir(dir)); err != nil {
 		_ = s.close()
 		return nil, err
@@ -60,7 +59,6 @@ func (s *bucketFiles) fill(parts iter.Seq2[*artifact.Mapping, error], dir string
 		return fmt.Errorf("writing rows to temporary files in %s (the variable TMPDIR names another place): %w", dir, err)
 	}
 	var row []byte
-	var r spill.Record
 	for p, err := range parts {
 		if err != nil {
 			return err
@@ -68,12 +66,12 @@ func (s *bucketFiles) fill(parts iter.Seq2[*artifact.Mapping, error], dir string
 		for i, id := range p.IDs {
 			b := s.layout.bucket(id)
 			row = AppendRow(row[:0], RowOf(p, i))
-			if err := s.files.Put(b/s.each, r.Reset().Number(int64(b%s.each)).Text(id).Bytes(row)); err != nil {
+			if err := s.files.put(b/s.each, b%s.each, id, row); err != nil {
 				return failed(err)
 			}
 		}
 	}
-	if err := s.files.Flush(); err != nil {
+	if err := s.files.flush(); err != nil {
 		return failed(err)
 	}
 	return nil
@@ -101,7 +99,7 @@ func (s *bucketFiles) bucket(arena []byte, b int) ([]byte, []any, error) {
 // load brings the rows of a file into memory.
 func (s *bucketFiles) load(at int) error {
 	s.rows, s.loaded = nil, -1
-	size, err := s.files.Size(at)
+	size, err := s.files.size(at)
 	if err != nil {
 		return err
 	}
@@ -110,14 +108,12 @@ func (s *bucketFiles) load(at int) error {
 	first := s.starts[lo]
 	next := slices.Clone(s.starts[lo : min(lo+s.each, s.layout.Buckets)+1])
 	rows := make([]any, 2*(next[len(next)-1]-first))
-	err = s.files.Each(at, func(r *spill.Record) error {
-		bucket, id, row := r.NextNumber(), r.NextText(), r.NextBytes()
+	err = s.files.each(at, func(bucket int, id string, row []byte) {
 		begin := len(arena)
 		arena = append(arena, row...)
 		k := 2 * (next[bucket] - first)
 		rows[k], rows[k+1] = id, arena[begin:len(arena):len(arena)]
 		next[bucket]++
-		return nil
 	})
 	if err != nil {
 		return err
@@ -128,4 +124,4 @@ func (s *bucketFiles) load(at int) error {
 
 func (s *bucketFiles) before(b int) int { return int(s.starts[b]) }
 
-func (s *bucketFiles) close() error { return s.files.Close() }
+func (s *bucketFiles) close() error { return s.files.close() }

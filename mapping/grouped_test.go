@@ -83,8 +83,8 @@ func TestGroupOfPartsIsGroup(t *testing.T) {
 			if got.Layout() != want.Layout() || got.Layout() != LayoutOf(m) {
 				t.Fatalf("layouts %+v and %+v, want %+v", got.Layout(), want.Layout(), LayoutOf(m))
 			}
-			if s := got.rows.(*bucketFiles); name == "long" && s.files.Len() < 3 {
-				t.Errorf("%d files, want several", s.files.Len())
+			if s := got.rows.(*bucketFiles); name == "long" && len(s.files.files) < 3 {
+				t.Errorf("%d files, want several", len(s.files.files))
 			}
 			for b := range want.Layout().Buckets {
 				_, wanted, err := want.bucket(nil, &Table{Layout: want.Layout()}, b)

@@ -48,7 +48,7 @@ var only = []struct {
 	{"artifact", []string{"artifact/baseline", "artifact/safetensors", "artifact/signature",
 		"graph", "infer", "infer/architecture",
 		"infer/growth", "infer/perceptron", "infer/preprocess", "infer/propagation", "infer/target", "schema", "internal/durable"}},
-	{"mapping", []string{"graph", "infer/attach", "artifact", "internal/durable", "internal/spill",
+	{"mapping", []string{"graph", "infer/attach", "artifact", "internal/durable",
 		"internal/tlsclient", "mapping/offheap", "mapping/rowcache"}},
 	{"mapping/offheap", nil},
 	{"mapping/rowcache", []string{"internal/hashtable", "infer/attach"}},
@@ -109,8 +109,7 @@ var only = []struct {
 		"trainer/features"}},
 	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "infer/attach", "infer/growth", "infer/propagation",
 		"infer/target", "lab/mcond", "lab/methods", "schema", "trainer", "trainer/condense", "trainer/eval", "trainer/features"}},
-	{"trainer/merge", []string{"dataset", "dataset/sidecar", "event", "graph", "infer/target", "schema",
-		"internal/durable", "internal/spill"}},
+	{"trainer/merge", []string{"dataset", "dataset/sidecar", "event", "graph", "infer/target", "schema"}},
 	{"trainer/lake", []string{"artifact", "dataset", "dataset/parquet", "dataset/table", "graph", "infer", "infer/…",
 		"internal/durable"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "artifact/baseline", "artifact/safetensors", "dataset",
@@ -165,7 +164,6 @@ var only = []struct {
 	{"internal/httpd", nil},
 	{"internal/devstack", nil},
 	{"internal/durable", nil},
-	{"internal/spill", nil},
 	{"test/reference", nil}, // an oracle must not share code with the code that it checks
 	{"internal/layout", nil},
 }

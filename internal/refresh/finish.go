@@ -30,8 +30,8 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 			r.anew = true
 			return nil, nil
 		}
-		o := &Round{grown: g, Bundle: b, Report: Report{Nodes: g.Nodes(), Artifact: g.Artifact(), Version: b.Manifest.Version,
-			Data: g.Dir, Finished: b.Manifest.Version}}
+		o := &Round{grown: g, Bundle: b, Report: Report{Nodes: g.nodesOfT(), Artifact: g.Artifact(),
+			Version: b.Manifest.Version, Data: g.Dir, Finished: b.Manifest.Version}}
 		report = &o.Report
 		if err := r.publishAgain(ctx, o); err != nil {
 			return report, err
@@ -40,7 +40,7 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	}
 	committed, err := r.commitBehind(ctx)
 	if report == nil && committed {
-		report = &Report{Nodes: g.Nodes(), Data: g.Dir}
+		report = &Report{Nodes: g.nodesOfT(), Data: g.Dir}
 	}
 	if report != nil {
 		report.Committed = committed

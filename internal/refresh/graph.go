@@ -16,7 +16,6 @@ import (
 	"rivulet/internal/durable"
 	"rivulet/kafka"
 	"rivulet/trainer/features"
-	"rivulet/trainer/merge"
 )
 
 // Files beside the data set.
@@ -41,7 +40,7 @@ type State struct {
 
 // Graph is a graph that arrivals are merged into, with the state of its past rounds.
 type Graph struct {
-	*merge.Data
+	*dataset.Dataset
 	Dir       string // where it is stored; empty: nowhere
 	State     State
 	Published bool // its artifact has been published
@@ -51,9 +50,12 @@ type Graph struct {
 // stored beside it. The state of another graph is an error.
 func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 	fingerprint := d.Fingerprint()
-	g := &Graph{Data: &merge.Data{Dataset: d}, Dir: dir, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
+	g := &Graph{Dataset: d, Dir: dir, State: State{Name: d.Name, Base: fingerprint, Data: fingerprint}}
 	return g.known(fingerprint)
 }
+
+// nodesOfT returns the number of nodes that a model is trained on, N.
+func (g *Graph) nodesOfT() int { return len(g.Train) + len(g.Unlabelled) }
 
 // known adds the state that is stored beside the graph, whose fingerprint it must have.
 func (g *Graph) known(fingerprint string) (*Graph, error) {
@@ -72,7 +74,7 @@ func (g *Graph) known(fingerprint string) (*Graph, error) {
 			filepath.Join(dir, stateFile), state.Data, dir, fingerprint, stateFile)
 	}
 	g.State = *state
-	g.Rename(state.Name)
+	g.Name = state.Name
 	g.Published = exists(filepath.Join(dir, publishedFile))
 	return g, nil
 }
@@ -119,7 +121,7 @@ func (r *Refresher) encode(ctx context.Context) error {
 	}
 	if was != nil {
 		if options.Keep = was.Info().Schema; options.Keep == nil {
-			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name(), was.ID())
+			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name, was.ID())
 		}
 	}
 	d, _, err := features.Encode(r.Graph.Dataset, options.Keep, options.Schema)
@@ -127,7 +129,7 @@ func (r *Refresher) encode(ctx context.Context) error {
 		return err
 	}
 	g := *r.Graph
-	g.Data, r.Graph = &merge.Data{Dataset: d}, &g
+	g.Dataset, r.Graph = d, &g
 	return nil
 }
 
@@ -204,8 +206,11 @@ func (s *State) offsets() kafka.Offsets {
 // save stores the graph in g.Dir, which must not exist or be empty. When it returns, the graph and its name are
 // durable.
 func (g *Graph) save(disk durable.Disk) error {
-	return g.Save(disk, g.Dir, func(dir, fingerprint string) error {
-		g.State.Data = fingerprint
+	return disk.Install(g.Dir, func(dir string) error {
+		if err := g.SaveOn(disk, dir); err != nil {
+			return err
+		}
+		g.State.Data = g.Fingerprint()
 		return writeJSON(disk, dir, stateFile, &g.State)
 	})
 }

@@ -2,7 +2,6 @@ package refresh
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"rivulet/consumer"
@@ -39,14 +38,14 @@ type intake struct {
 }
 
 func (r *Refresher) newIntake(m *merge.Merger) *intake {
-	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.Features()}
+	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.X.Cols()}
 	in.decoder.LookUp(r.Features, retry.Patience{Logger: r.Log})
 	in.decoder.Reads(nil, m.Relations())
 	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
 	return in
 }
 
-// add takes a record. An error is of the store of features, of the disk, or of ctx.
+// add takes a record. An error is of the store of features, or of ctx.
 func (in *intake) add(ctx context.Context, rec *kafka.Record) error {
 	in.held = append(in.held, *rec)
 	if in.bytes += len(rec.Key) + len(rec.Value); len(in.held) < in.most && in.bytes < intakeBytes {
@@ -66,36 +65,32 @@ func (in *intake) decode(ctx context.Context) error {
 		return err
 	}
 	for i := range taken {
-		if err := in.pass(&taken[i]); err != nil {
-			return err
-		}
+		in.pass(&taken[i])
 	}
 	return nil
 }
 
 // pass passes a message to the merger. A record that cannot be used is counted, with its reason.
-func (in *intake) pass(t *consumer.Taken) (err error) {
+func (in *intake) pass(t *consumer.Taken) {
 	switch {
 	case t.Fault != nil:
 		in.m.Refuse(t.Fault)
 		in.refused.add(t.Fault)
 	case t.Kind == read.KindForget:
-		return in.m.Forget(t.ID)
+		in.m.Forget(t.ID)
 	case t.Kind == read.KindEdge:
 		if fault := in.r.Limits.CheckEdge(&t.Edge); fault != nil {
 			in.m.Refuse(fault)
 			in.refused.add(fault)
-			return nil
+			return
 		}
-		return in.m.Edge(&t.Edge)
+		in.m.Edge(&t.Edge)
 	case t.Kind == read.KindArrival:
 		in.m.Dropped(t.Dropped)
-		if err = in.m.Arrival(&t.Arrival); err != nil && errors.As(err, new(*event.FieldError)) { // the merger has counted it
+		if err := in.m.Arrival(&t.Arrival); err != nil { // the merger has counted it
 			in.refused.add(err)
-			return nil
 		}
 	}
-	return err
 }
 
 // taken decodes the held records. The schema is read for the first arrival that needs it.
@@ -126,7 +121,7 @@ func needSchema(taken []consumer.Taken) bool {
 
 // schema returns the schema by whose positions arrivals are read; nil if there is none.
 func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
-	if s := r.Graph.Schema(); s != nil {
+	if s := r.Graph.Schema; s != nil {
 		return s, nil
 	}
 	v, release, err := r.serving(ctx)

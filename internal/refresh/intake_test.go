@@ -93,7 +93,7 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 	if store != nil {
 		r.Features = store
 	}
-	m := merge.New(g.Data)
+	m := merge.New(g.Dataset)
 	if _, err := r.read(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

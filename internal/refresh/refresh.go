@@ -137,7 +137,7 @@ func (r *Refresher) Make(ctx context.Context, out, dataOut string) (round *Round
 
 // merge reads the new arrivals and labels, and merges them.
 func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
-	m := merge.New(r.Graph.Data)
+	m := merge.New(r.Graph.Dataset)
 	m.MaxWaiting, m.UpdateFeatures = r.Waiting, r.UpdateFeatures
 	r.doing, r.gone = "reading arrivals", 0
 	r.Progress.Step(r.doing, 0, 1)
@@ -149,10 +149,10 @@ func (r *Refresher) merge(ctx context.Context, round *Round) (err error) {
 	r.Progress.Step(r.doing, 0, 1)
 	defer func() { r.Progress.Step("merging", 1, 1) }()
 	round.grown = &Graph{}
-	if round.grown.Data, round.Report.Merged, err = m.Grow(ctx, r.anew); err != nil {
+	if round.grown.Dataset, round.Report.Merged, err = m.Grow(ctx, r.anew); err != nil {
 		return err
 	}
-	round.Report.Nodes, round.Report.Gone = round.grown.Nodes(), r.gone
+	round.Report.Nodes, round.Report.Gone = round.grown.nodesOfT(), r.gone
 	return nil
 }
 
@@ -286,7 +286,7 @@ func (r *Refresher) Publish(ctx context.Context, o *Round, dataOut string) (err 
 	if o.Bundle == nil {
 		return r.readOn(ctx, o)
 	}
-	g := &Graph{Data: o.grown.Data, State: r.Graph.State}
+	g := &Graph{Dataset: o.grown.Dataset, State: r.Graph.State}
 	g.State.Round++
 	g.State.Version, g.State.Artifact, g.State.Topic, g.State.Next = o.Report.Version, "", r.Arrivals.Topic,
 		partitions(o.next)

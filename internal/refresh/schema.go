@@ -9,19 +9,18 @@ import (
 	"rivulet/serving"
 	"rivulet/trainer"
 	"rivulet/trainer/features"
-	"rivulet/trainer/merge"
 )
 
 // keptSchema returns the schema of the graph's positions: the one stored with it or, if there is none, the serving
 // version's (was, may be nil); nil if features have no names.
 func (r *Refresher) keptSchema(was *serving.Version) (*schema.Schema, error) {
-	if s := r.Graph.Schema(); s != nil || was == nil {
+	if s := r.Graph.Schema; s != nil || was == nil {
 		return s, nil
 	}
 	s := was.Info().Schema
-	if s != nil && s.Width() != r.Graph.Features() {
-		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", r.Graph.Name(),
-			r.Graph.Features(), was.ID(), s.Width())
+	if s != nil && s.Width() != r.Graph.X.Cols() {
+		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", r.Graph.Name,
+			r.Graph.X.Cols(), was.ID(), s.Width())
 	}
 	return s, nil
 }
@@ -40,7 +39,7 @@ func (o *Round) refit(options *trainer.Options) (err error) {
 	}
 	options.Keep = nil
 	if d, options.Keep, err = encoded(d, *options); err == nil {
-		o.grown.Data = &merge.Data{Dataset: d}
+		o.grown.Dataset = d
 	}
 	return err
 }
@@ -54,7 +53,7 @@ func encoded(d *dataset.Dataset, options trainer.Options) (*dataset.Dataset, *sc
 
 // positions returns the validation nodes with features in the positions of the version that serves.
 func (o *Round) positions(d *dataset.Dataset, was *serving.Version) (*dataset.Dataset, error) {
-	s := o.grown.Schema()
+	s := o.grown.Schema
 	if was == nil || s == nil || was.Info().Schema == nil || was.Info().Schema.Hash() == s.Hash() {
 		return d, nil
 	}

@@ -55,7 +55,7 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		err = in.decode(ctx)
 	}
 	for _, id := range r.Forget {
-		err = errors.Join(err, m.Forget(id))
+		m.Forget(id)
 	}
 	if err == nil && in.unread != nil {
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)
@@ -76,7 +76,8 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 			refused.add(err)
 			return nil
 		}
-		return m.Label(l)
+		m.Label(l)
+		return nil
 	})
 	if err == nil {
 		unknown := 0

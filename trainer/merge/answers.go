@@ -118,7 +118,7 @@ func (a *answers) resolveNumbers(l *event.Label) (int32, bool) {
 // set gives node i of a data set an answer; -1: none.
 func (a *answers) set(d *dataset.Dataset, i int, answer int32) {
 	switch {
-	case a.unlabelled():
+	case a.ofEdges():
 		d.Labels[i] = 0 // all nodes of T are trained on
 	case d.Targets == nil:
 		d.Labels[i] = answer
@@ -131,13 +131,13 @@ func (a *answers) set(d *dataset.Dataset, i int, answer int32) {
 	}
 }
 
-// unlabelled reports whether nodes have no labels, as of a task that learns from edges.
-func (a *answers) unlabelled() bool { return a.task.Truth() == target.Neighbours }
+// ofEdges reports whether the task learns from edges, and nodes have no labels.
+func (a *answers) ofEdges() bool { return a.task.Truth() == target.Neighbours }
 
 // role returns the role of a node of T. A task of links trains on all of them.
-func (a *answers) role(r Role) Role {
-	if a.unlabelled() && r == Unlabelled {
-		return Train
+func (a *answers) role(r role) role {
+	if a.ofEdges() && r == unlabelled {
+		return train
 	}
 	return r
 }

@@ -1,11 +1,11 @@
 // Package merge merges arrivals and labels into the graph that a model is trained on, so that the next artifact knows
 // them.
 //
-//	m := merge.New(graph)
+//	m := merge.New(graph)                     // a data set
 //	err := m.Arrival(&a)                      // each arrival of the stream, in its order
-//	err = m.Edge(&e)                          // each edge that came as a record of its own, in the same order
-//	err = m.Forget(id)                        // each id that is to be forgotten, among the arrivals in their order
-//	err = m.Label(&l)                         // each label, before or after its arrival
+//	m.Edge(&e)                                // each edge that came as a record of its own, in the same order
+//	m.Forget(id)                              // each id that is to be forgotten, among the arrivals in their order
+//	m.Label(&l)                               // each label, before or after its arrival
 //	grown, report, err := m.Grow(ctx, false)
 //
 // # Rules
@@ -48,25 +48,19 @@
 //
 // # How
 //
-// Arrivals and labels are kept as they come. Grow reads them and the graph again:
+// All of it is in memory, beside the graph that it is merged into. A merger has one list of nodes: those of the graph,
+// in their order, and every other id that a record has named. A map leads from an id to its node, and an edge is a pair
+// of nodes, whether they have arrived or not. An arrival decides at once whether it joins T. To forget an id takes its
+// node out of the map: what named the id before keeps the node that is gone, and what names it later gets another.
 //
-//	gather, resolve   ids of nodes, arrivals and labels go to buckets by their hash; one bucket in memory decides which
-//	                  arrivals join T and which nodes have another class
-//	update            features of arrivals that come again go to buckets by the rows of their nodes
-//	ends, match       edges of arrivals go to buckets by the id of the end that may be unknown, edges of their own
-//	                  and waiting ones first by the one end and then by the other; those with two known ends become
-//	                  pairs in buckets by both ends, and the others wait
-//	compare           edges between nodes of the graph are looked up in it
-//	the graph's grow  assembles a data set: nodes with these changes, then the arrivals that join;
-//	                  edges, then the new pairs, each once
+// Grow gives nodes their labels, puts each edge to those that are new, that the graph has already or that wait, and
+// assembles the data set: the nodes that it had, then the arrivals that joined, with all edges.
 //
-//	rules.go       the rules for one node; counters
-//	forget.go      ids that are forgotten: their nodes and edges leave the graph
-//	report.go      the outcomes of a merge, counted and printed
-//	merger.go      arrivals and labels as they come
-//	resolve.go     which arrivals join, which nodes have another class
+//	rules.go       the rules for one node
+//	merger.go      records as they come, and Grow
 //	edges.go       which edges are new, which wait
 //	property.go    weights, types and directions of edges
 //	answers.go     what labels say of nodes: classes, several labels, numbers
-//	data.go        a data set that grows
+//	assemble.go    the grown data set
+//	report.go      the outcomes of a merge, counted and printed
 package merge

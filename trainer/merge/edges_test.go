@@ -32,7 +32,7 @@ func TestEdgesApartAreWholeArrivals(t *testing.T) {
 			}
 		}
 		labels := []event.Label{{ID: "x", Class: 1}}
-		d := given().Dataset
+		d := given()
 		var prints []string
 		for _, stream := range [][]event.Arrival{whole, apart} {
 			m := inMemory(d)
@@ -93,7 +93,7 @@ func TestEdgesOfTheirOwn(t *testing.T) {
 			if report.Changed() == (name == "that the graph has, change nothing") {
 				t.Errorf("changed: %v", report.Changed())
 			}
-			got := contentOf(base.Dataset)
+			got := contentOf(base)
 			expect.Same(t, want, got.Edges, "edges")
 			if !slices.Equal(c.waiting, got.Waiting) {
 				t.Errorf("%q wait, want %q", got.Waiting, c.waiting)
@@ -118,8 +118,8 @@ func TestUpdatedFeatures(t *testing.T) {
 	if report.Updated != 4 || !report.Changed() {
 		t.Errorf("%+v", report)
 	}
-	want := contentOf(kept.Dataset)
+	want := contentOf(kept)
 	want.Nodes["a"], want.Nodes["c"] = `train "zebra" [20 21]`, `val "ant" [30 31]`
 	want.Nodes["x"], want.Nodes["y"] = `unlabelled "" [40 41]`, `unlabelled "" [60 61]`
-	expect.Same(t, want, contentOf(got.Dataset), "the merged graph")
+	expect.Same(t, want, contentOf(got), "the merged graph")
 }

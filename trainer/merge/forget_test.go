@@ -9,7 +9,6 @@ import (
 
 	"rivulet/dataset/sidecar"
 	"rivulet/event"
-	"rivulet/internal/durable"
 	"rivulet/test/expect"
 )
 
@@ -50,8 +49,7 @@ func TestForget(t *testing.T) {
 	if !report.Changed() || report.RemovedEdges != 2 {
 		t.Errorf("report %+v", report)
 	}
-	expect.OK(t, (&Data{less}).Save(durable.Disk{}, filepath.Join(scratch, "data"),
-		func(string, string) error { return nil }))
+	expect.OK(t, less.Save(filepath.Join(scratch, "data")))
 	for _, id := range []string{"zz-waits", `"y"`, ",y"} {
 		nothingOf(t, filepath.Join(scratch, "data"), id)
 	}

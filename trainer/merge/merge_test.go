@@ -36,7 +36,7 @@ func classed(id, class string) event.Label {
 }
 
 // inMemory returns a merger for a data set.
-func inMemory(d *dataset.Dataset) *Merger { return New(&Data{d}) }
+func inMemory(d *dataset.Dataset) *Merger { return New(d) }
 
 // grownData returns the data set with what the merger has taken.
 func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Report) {
@@ -44,7 +44,7 @@ func grownData(t interface{ Fatal(...any) }, m *Merger) (*dataset.Dataset, Repor
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Dataset, report
+	return g, report
 }
 
 // feed gives arrivals and labels to a merger. An arrival without features stands for an id that is to be forgotten, or
@@ -53,9 +53,9 @@ func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 	for k := range arrivals {
 		if arrivals[k].Features.Absent {
 			if of := arrivals[k].Edges; of != nil {
-				_ = m.Edge(edgeOf(&arrivals[k]))
+				m.Edge(edgeOf(&arrivals[k]))
 			} else {
-				_ = m.Forget(arrivals[k].ID)
+				m.Forget(arrivals[k].ID)
 			}
 			continue
 		}
@@ -66,7 +66,7 @@ func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 		_ = m.Arrival(&a) // counted
 	}
 	for k := range labels {
-		_ = m.Label(&labels[k]) // none fails
+		m.Label(&labels[k])
 	}
 }
 

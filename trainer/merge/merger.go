@@ -8,56 +8,84 @@ import (
 	"strings"
 	"time"
 
+	"rivulet/dataset"
 	"rivulet/event"
 	"rivulet/graph"
-	"rivulet/internal/spill"
 	"rivulet/schema"
 )
 
 // DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something
-// else; in memory one takes some 50 bytes and its id.
+// else; in memory one takes some 100 bytes and its id.
 const DefaultWaiting = 1_000_000
 
-// Merger gathers arrivals and labels for one graph. It is used by one goroutine at a time.
+// Merger gathers arrivals, edges, labels and ids to forget for one graph. It is used by one goroutine at a time.
 type Merger struct {
-	Counter
+	// Report counts what the merger was given, and after [Merger.Grow] the outcomes.
+	Report Report
 	// MaxWaiting is how many edges to ids that have not arrived are kept with the graph, the latest ones; 0: none.
 	MaxWaiting int
 	// UpdateFeatures gives a node the features of the last arrival with its id, where the node is in the graph already or
 	// has arrived before. Otherwise its first features stay.
 	UpdateFeatures bool
 
-	base    *Data
+	base    *dataset.Dataset
 	form    form // of the graph's edges
 	answers *answers
-	buckets []*spill.Buckets // all, to be closed
 
-	arrivals *spill.Buckets   // see arrival: also edges of their own, and ids that are to be forgotten
-	labels   *spill.Buckets   // id, class, time
-	kept     []event.Features // of arrivals
-	settled  map[string]bool  // ids whose next arrival cannot join, as a node of T or an arrival has them
-	// forgotten has, of each id that was forgotten, its row among the arrivals: those before it are forgotten
-	forgotten map[string]int64
+	nodes     []node           // the graph's, in its order, and then the ids that records name
+	index     map[string]int32 // the node of an id; one that was forgotten is not there
+	joined    []int32          // nodes beyond the graph's that have joined T, in the order in which they arrived
+	edges     []edge           // those that waited already, then those that came, in their order
+	waited    int              // edges that waited already
+	labels    map[string]label // the latest of each id
+	forgotten map[string]bool  // ids
 }
 
 // New returns a merger for a graph, which it does not change.
-func New(base *Data) *Merger {
-	m := &Merger{MaxWaiting: DefaultWaiting, Counter: newCounter(), base: base, form: base.form(),
-		answers: base.answers(), settled: map[string]bool{}, forgotten: map[string]int64{}}
-	m.arrivals, m.labels = m.spill(1), m.spill(1)
-	for i, role := range base.roles() {
-		if role != None {
-			m.settled[base.IDs[i]] = true
+func New(base *dataset.Dataset) *Merger {
+	m := &Merger{MaxWaiting: DefaultWaiting, base: base, form: form{weighted: base.Adj.Val != nil, by: base.By},
+		Report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}},
+		nodes:  make([]node, len(base.IDs)), index: make(map[string]int32, len(base.IDs)),
+		labels: map[string]label{}, forgotten: map[string]bool{}}
+	a, of := answersOf(base)
+	m.answers = a
+	for i, id := range base.IDs {
+		m.nodes[i] = node{id: id, answer: of[i], known: true}
+		m.index[id] = int32(i)
+	}
+	for _, role := range []struct {
+		is    role
+		nodes []int32
+	}{{train, base.Train}, {unlabelled, base.Unlabelled}, {heldOut, base.Validation}, {heldOut, base.Test}} {
+		for _, i := range role.nodes {
+			m.nodes[i].role = role.is
 		}
 	}
+	for _, i := range base.Merged.Labelled {
+		m.nodes[i].labelled = true
+	}
+	for k := range base.Merged.Waiting {
+		w := &base.Merged.Waiting[k]
+		from := w.Node
+		if from < 0 {
+			from = m.place(w.From)
+		}
+		m.edges = append(m.edges, edge{from: from, to: m.place(w.ID), of: m.form.ofWaiting(w)})
+	}
+	m.waited = len(m.edges)
 	return m
 }
 
-// spill returns buckets of records.
-func (m *Merger) spill(n int) *spill.Buckets {
-	b := spill.InMemory(n)
-	m.buckets = append(m.buckets, b)
-	return b
+// place returns the number of the node of an id.
+func (m *Merger) place(id string) int32 {
+	if i, is := m.index[id]; is {
+		return i
+	}
+	i := int32(len(m.nodes))
+	id = strings.Clone(id)
+	m.nodes = append(m.nodes, node{id: id, answer: -1, again: m.forgotten[id]})
+	m.index[id] = i
+	return i
 }
 
 // Relations are those by which arrivals' edges are to be read before [Merger.Arrival] takes them
@@ -73,168 +101,157 @@ func (m *Merger) Relations() *graph.Bins {
 }
 
 // Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the graph is counted
-// by its reason, and the error, an *event.FieldError, names the field; another error is the disk's. Limits are the
-// caller's: it must give only arrivals that a consumer would take.
+// by its reason, and the error, an *event.FieldError, names the field. Limits are the caller's: it must give only
+// arrivals that a consumer would take.
 func (m *Merger) Arrival(a *event.Arrival) error {
-	if m.base.typed() && a.Features.Named == nil {
-		err := event.Errorf(event.ReasonSchema, "features", "are by position, and nodes are of several types: want names")
+	err := a.Check(m.base.X.Cols(), 0)
+	if m.base.NodeTypes != nil && a.Features.Named == nil {
+		err = event.Errorf(event.ReasonSchema, "features", "are by position, and nodes are of several types: want names")
+	}
+	if err != nil {
 		m.Refuse(err)
 		return err
 	}
-	if err := m.Take(a, m.base.Features()); err != nil {
-		return err
-	}
-	joins := m.mayJoin(a.ID)
-	var edges []string
-	var of []property
-	var dropped int
-	if joins {
-		var unknown int
-		edges, of, dropped, unknown = m.form.edgesOf(a)
-		m.Report.UnknownTypes += unknown
-	}
-	var r spill.Record
-	r.Text(a.ID).Number(int64(dropped)).Number(int64(len(edges)))
-	for k, id := range edges {
-		r.Text(id).Number(int64(of[k]))
-	}
-	var f event.Features
+	m.Report.Arrivals++
+	i := m.place(a.ID)
+	joins := m.nodes[i].arrive(&m.Report)
 	if joins || m.UpdateFeatures {
-		f = event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
-			Values: slices.Clone(a.Features.Values), Named: named(a.Features.Named, m.base.columns())}
+		if !joins && !m.nodes[i].updated {
+			m.nodes[i].updated = true
+			m.Report.Updated++
+		}
+		m.nodes[i].features = m.featuresOf(a)
 	}
-	m.kept = append(m.kept, f)
-	return m.arrivals.Put(0, &r)
+	if !joins {
+		return nil
+	}
+	if int(i) >= len(m.base.IDs) {
+		m.joined = append(m.joined, i)
+	}
+	ids, of, dropped, unknown := m.form.edgesOf(a)
+	m.Report.UnknownTypes += unknown
+	m.Dropped(dropped)
+	for k, id := range ids {
+		m.edges = append(m.edges, edge{from: i, to: m.place(id), of: of[k], listed: true})
+	}
+	return nil
 }
 
-// edgeMark stands where a record of an arrival has the number of dropped entries, and says that it is an edge of its
-// own: its ends are the id and the only entry.
-const edgeMark = -2
+// featuresOf copies the features of an arrival: of named ones the fields that the graph has columns for.
+func (m *Merger) featuresOf(a *event.Arrival) *event.Features {
+	f := &event.Features{Sparse: a.Features.Sparse, Indices: slices.Clone(a.Features.Indices),
+		Values: slices.Clone(a.Features.Values)}
+	columns := m.base.Values
+	if a.Features.Named == nil || columns == nil {
+		return f
+	}
+	f.Named = make([]schema.Field, 0, len(columns))
+	for k := range columns {
+		if v := valueOf(a.Features.Named, columns[k].Name); v.Type != schema.Missing {
+			v.Text, v.Vector = strings.Clone(v.Text), slices.Clone(v.Vector)
+			f.Named = append(f.Named, schema.Field{Name: columns[k].Name, Value: v})
+		}
+	}
+	return f
+}
+
+// valueOf returns the value of a name, missing if the arrival does not have it.
+func valueOf(fields []schema.Field, name string) schema.Value {
+	for i := range fields {
+		if fields[i].Name == name {
+			return fields[i].Value
+		}
+	}
+	return schema.Value{}
+}
 
 // Edge takes an edge that came as a record of its own, between nodes that the graph has or that arrive. Its weight,
-// type and direction count where the graph's edges have them. An error is the disk's.
-func (m *Merger) Edge(e *event.Edge) error {
+// type and direction count where the graph's edges have them.
+func (m *Merger) Edge(e *event.Edge) {
 	m.Report.EdgeRecords++
 	if e.Source == e.Target {
 		m.Dropped(1)
-		return nil
+		return
 	}
-	low, high, of, known := m.form.edgeOf(e)
+	of, known := m.form.edgeOf(e)
 	if !known {
 		m.Report.UnknownTypes++
-		return nil
+		return
 	}
-	var r spill.Record
-	r.Text(low).Number(edgeMark).Number(1).Text(high).Number(int64(of))
-	return m.arrivals.Put(0, &r)
+	m.edges = append(m.edges, edge{from: m.place(e.Source), to: m.place(e.Target), of: of})
 }
 
-// mayJoin reports whether an arrival with this id can join T. The others are not kept: a topic that is read
-// from its beginning has mostly such.
-func (m *Merger) mayJoin(id string) bool {
-	if m.settled[id] {
-		return false
+// Forget takes an id that is to be forgotten: the node of the graph, whatever its role, and the arrivals with the id so
+// far, with their edges.
+func (m *Merger) Forget(id string) {
+	m.Report.Forgets++
+	m.forgotten[strings.Clone(id)] = true
+	i, is := m.index[id]
+	if !is {
+		return
 	}
-	m.settled[strings.Clone(id)] = true
-	return true
+	delete(m.index, id)
+	m.nodes[i].forget(int(i) < len(m.base.IDs), &m.Report)
 }
 
-// named copies the fields that the graph has columns for; nil for nil.
-func named(fields []schema.Field, columns []schema.Column) []schema.Field {
-	if fields == nil || columns == nil {
-		return nil
-	}
-	kept := make([]schema.Field, 0, len(columns))
-	for k := range columns {
-		if v := valueOf(fields, columns[k].Name); v.Type != schema.Missing {
-			v.Text, v.Vector = strings.Clone(v.Text), slices.Clone(v.Vector)
-			kept = append(kept, schema.Field{Name: columns[k].Name, Value: v})
-		}
-	}
-	return kept
-}
-
-// Label takes the next label. An error is the disk's.
-func (m *Merger) Label(l *event.Label) error {
-	class, known := m.resolveLabel(l, m.answers)
+// Label takes the next label.
+func (m *Merger) Label(l *event.Label) {
+	m.Report.Labels++
+	answer, known := m.answers.resolve(l)
 	if !known {
-		return nil
+		m.Report.UnknownClass[l.Word()]++
+		return
 	}
-	var r spill.Record
-	return m.labels.Put(0, putTime(r.Text(l.ID).Number(int64(class)), l.Time))
-}
-
-// putTime appends the seconds and nanoseconds since 1970, as nanoseconds in 64 bits do not reach all times; for no
-// time, a mark.
-func putTime(r *spill.Record, t time.Time) *spill.Record {
-	if t.IsZero() {
-		return r.Number(0)
+	if before, is := m.labels[l.ID]; !is || !earlier(l.Time, before.time) {
+		m.labels[strings.Clone(l.ID)] = label{answer, l.Time}
 	}
-	return r.Number(1).Number(t.Unix()).Number(int64(t.Nanosecond()))
 }
 
-func nextTime(r *spill.Record) time.Time {
-	if r.NextNumber() == 0 {
-		return time.Time{}
+// label is what a label says of a node.
+type label struct {
+	answer int32
+	time   time.Time
+}
+
+// earlier reports whether a label is earlier than one of the same node that was read before it, which then stays.
+// Zero times are unknown.
+func earlier(label, before time.Time) bool {
+	return !label.IsZero() && !before.IsZero() && label.Before(before)
+}
+
+// Dropped counts entries of edge lists that were dropped before their arrival was given to the merger.
+func (m *Merger) Dropped(entries int) { m.Report.DroppedEdges += entries }
+
+// Refuse counts a record that could not be decoded into an arrival, by the reason that the codec gave.
+func (m *Merger) Refuse(err error) { m.Report.Refused[reason(err)]++ }
+
+// RefuseLabel counts a record that could not be decoded into a label.
+func (m *Merger) RefuseLabel(err error) { m.Report.LabelRefused[reason(err)]++ }
+
+func reason(err error) string {
+	var field *event.FieldError
+	if errors.As(err, &field) {
+		return field.Reason
 	}
-	return time.Unix(r.NextNumber(), r.NextNumber())
+	return event.ReasonUnparsable
 }
-
-// arrival is a taken arrival: its id, the number of dropped entries of its list of edges, the other entries, and its
-// features. Rows count from 0. Where dropped is forgetMark or edgeMark, the record is no arrival.
-type arrival struct {
-	row     int64
-	place   int // of its features among those that are kept in memory
-	id      string
-	dropped int64
-	edges   []string
-	of      []property // of the edges
-}
-
-// eachArrival calls use with the arrivals in their order.
-func (m *Merger) eachArrival(ctx context.Context, use func(*arrival) error) error {
-	var a arrival
-	return m.arrivals.Each(0, func(r *spill.Record) error {
-		a.id, a.dropped, a.edges, a.of = r.NextText(), r.NextNumber(), a.edges[:0], a.of[:0]
-		for range r.NextNumber() {
-			a.edges, a.of = append(a.edges, r.NextText()), append(a.of, property(r.NextNumber()))
-		}
-		err := errors.Join(every(ctx, a.row), use(&a))
-		if a.row++; a.dropped >= 0 {
-			a.place++
-		}
-		return err
-	})
-}
-
-// putFeatures appends the place of the features of an arrival to a record.
-func (m *Merger) putFeatures(r *spill.Record, a *arrival) *spill.Record {
-	return r.Number(int64(a.place))
-}
-
-// nextFeatures reads what putFeatures wrote.
-func (m *Merger) nextFeatures(r *spill.Record) event.Features { return m.kept[r.NextNumber()] }
 
 // Grow returns the graph with the arrivals and labels, and the report of their outcomes. If nothing changed it is the
 // old graph, or with anew a copy. It is called once.
-func (m *Merger) Grow(ctx context.Context, anew bool) (grown *Data, _ Report, err error) {
-	defer func() {
-		for _, b := range m.buckets {
-			err = errors.Join(err, b.Close())
+func (m *Merger) Grow(ctx context.Context, anew bool) (*dataset.Dataset, Report, error) {
+	for id, l := range m.labels {
+		n := &node{} // of an id that nobody knows
+		if i, is := m.index[id]; is {
+			n = &m.nodes[i]
 		}
-		if err != nil {
-			grown, err = nil, fmt.Errorf("merging into %s: %w", m.base.Name(), err)
-		}
-	}()
-	g := &growth{Merger: m, ctx: ctx}
-	for _, step := range []func() error{g.gather, g.resolve, g.update, g.ends, g.match, g.compare} {
-		if err := step(); err != nil {
-			return nil, m.Report, err
-		}
+		n.label(l.answer, &m.Report)
+	}
+	fresh, waiting := m.match()
+	if err := ctx.Err(); err != nil {
+		return nil, m.Report, fmt.Errorf("merging into %s: %w", m.base.Name, err)
 	}
 	if !m.Report.Changed() && !anew {
 		return m.base, m.Report, nil
 	}
-	grown, err = m.base.grow(g)
-	return grown, m.Report, err
+	return m.assemble(fresh, waiting), m.Report, nil
 }

@@ -19,7 +19,7 @@ type form struct {
 // property is an edge's weight, or its type and direction, as a number: the bits of the weight; or twice the place of
 // its type among the graph's, and one more where it leads from its second end to its first. It is 0 where edges have
 // neither.
-type property int64
+type property uint32
 
 // weight returns the property of a weight. Weights are above 0, so that a larger weight is a larger property.
 func (f form) weight(w float32) property {
@@ -50,35 +50,6 @@ func (f form) related(kind int, back bool) property {
 		p++
 	}
 	return p
-}
-
-// turned returns the property of the same edge where its ends are named in the other order.
-func (f form) turned(p property) property {
-	if f.directed() {
-		return p ^ 1
-	}
-	return p
-}
-
-// ordered returns an edge with its lesser end first.
-func (f form) ordered(a, b string, p property) (low, high string, of property) {
-	if a > b {
-		return b, a, f.turned(p)
-	}
-	return a, b, p
-}
-
-// ends identifies an edge. Two edges with other weights are the same one; with other types or directions they are not.
-type ends struct {
-	first, second string
-	of            property
-}
-
-func (f form) ends(first, second string, p property) ends {
-	if f.weighted {
-		p = 0
-	}
-	return ends{first, second, p}
 }
 
 // edgesOf returns the ids at the other ends of an arrival's edges, each edge once, with their properties; how many
@@ -115,20 +86,21 @@ func (f form) edgesOf(a *event.Arrival) (ids []string, of []property, dropped, u
 	return ids, of, dropped, unknown
 }
 
-// edgeOf returns an edge of its own with its lesser end first; not known: it has no type of the graph.
-func (f form) edgeOf(e *event.Edge) (low, high string, of property, known bool) {
+// edgeOf returns the property of an edge of its own; not known: it has no type of the graph.
+func (f form) edgeOf(e *event.Edge) (of property, known bool) {
 	if f.by == nil {
-		low, high, of = f.ordered(e.Source, e.Target, f.weight(e.Weight))
-		return low, high, of, true
+		return f.weight(e.Weight), true
 	}
 	kind := f.by.Type(e.Type)
-	low, high, of = f.ordered(e.Source, e.Target, f.related(kind, false))
-	return low, high, of, kind >= 0
+	return f.related(max(0, kind), false), kind >= 0
 }
 
-// waiting returns an edge from an id to one that is no node yet. index has the nodes of ids.
-func (f form) waiting(index map[string]int32, node, id string, p property) sidecar.Waiting {
-	w := sidecar.NewWaiting(index, node, id)
+// waiting returns an edge to an id that is no node yet, from a node or, if that is below 0, from such an id.
+func (f form) waiting(node int32, from, id string, p property) sidecar.Waiting {
+	w := sidecar.Waiting{Node: node, ID: id}
+	if node < 0 {
+		w.Node, w.From = -1, from
+	}
 	switch {
 	case f.weighted:
 		w.Weight = f.ofWeight(p)
@@ -148,42 +120,24 @@ func (f form) ofWaiting(w *sidecar.Waiting) property {
 	return f.related(max(0, f.by.Type(w.Type)), w.In)
 }
 
-// eachEdge calls use with the edges of node i of a data set. Over all nodes each edge comes once.
-func (f form) eachEdge(d *dataset.Dataset, i int, use func(j int32, p property) error) error {
+// find returns the property of an edge that a data set has between two nodes: the same as p in all but the weight.
+func (f form) find(d *dataset.Dataset, from, to int32, p property) (property, bool) {
 	if f.by == nil {
-		cols, vals := d.Adj.Row(i)
-		for k, j := range cols {
-			w := float32(1)
-			if vals != nil {
-				w = vals[k]
-			}
-			if int(j) < i {
-				continue // its other entry
-			}
-			if err := use(j, f.weight(w)); err != nil {
-				return err
-			}
+		cols, vals := d.Adj.Row(int(from))
+		at, is := slices.BinarySearch(cols, to)
+		if !is || vals == nil {
+			return 0, is
 		}
-		return nil
+		return f.weight(vals[at]), true
 	}
-	n := d.Nodes()
-	for r, cols := range d.Relations.ByRelation(i, n) {
-		kind := r
-		if f.directed() {
-			if r%2 == 1 {
-				continue // the other ends have it
-			}
-			kind = r / 2
-		}
-		for _, c := range cols {
-			j := c - int32(r*n)
-			if !f.directed() && int(j) < i {
-				continue
-			}
-			if err := use(j, f.related(kind, false)); err != nil {
-				return err
-			}
+	kind := int32(p / 2)
+	if f.directed() {
+		kind *= 2 // the relation of the direction from row to column
+		if p&1 == 1 {
+			from, to = to, from
 		}
 	}
-	return nil
+	cols, _ := d.Relations.Row(int(from))
+	_, is := slices.BinarySearch(cols, kind*int32(d.Nodes())+to)
+	return p, is
 }

@@ -1,142 +1,89 @@
 package merge
 
-import (
-	"errors"
-	"time"
+import "rivulet/event"
 
-	"rivulet/event"
-)
+// role is the role of a node, as far as merging goes.
+type role uint8
 
-// Role is the role of a node, as far as merging goes.
-type Role uint8
-
-// Roles.
 const (
-	None Role = iota
-	Train
-	Unlabelled
-	HeldOut // validation or test
+	none role = iota
+	train
+	unlabelled
+	heldOut // validation or test
 )
 
-// Node is a node of the data or of the arrivals.
-type Node struct {
-	Role     Role
-	Class    int32 // of a training node
-	Labelled bool  // its class came from a label
-	Arrived  bool  // it has joined T as one of these arrivals
+// node is a node of the graph, an arrival, or an id that an edge names. A forgotten one stays where it is, and another
+// node may have its id.
+type node struct {
+	id       string
+	features *event.Features // of the arrival that gives them; nil: they are the graph's
+	answer   int32           // the number of its class or of its row of labels or numbers; -1: it has none
+	role     role
+	known    bool // the graph has it, or it has arrived
+	arrived  bool // it has joined T as one of these arrivals
+	updated  bool // its features are those of a later arrival
+	labelled bool // its answer came from a label
+	relabel  bool // its answer has changed
+	again    bool // its id was forgotten before: edges do not wait for it, as the graph would keep the id with them
+	gone     bool // it was forgotten
 }
 
-// Arrive counts an arrival with the id of the node (the zero Node: no node has it), and reports whether it joins T,
-// as an unlabelled node.
-func (n *Node) Arrive(r *Report) bool {
+// arrive counts an arrival with the id of the node, and reports whether it joins T, as an unlabelled node.
+func (n *node) arrive(r *Report) bool {
 	switch {
-	case n.Arrived:
+	case n.arrived:
 		r.Again++
-	case n.Role == Train || n.Role == Unlabelled:
+	case n.role == train || n.role == unlabelled:
 		r.InT++
-	case n.Role == HeldOut:
+	case n.role == heldOut:
 		r.HeldOut++
 	default:
-		*n = Node{Role: Unlabelled, Class: -1, Arrived: true}
+		n.role, n.answer, n.known, n.arrived, n.relabel = unlabelled, -1, true, true, true
 		r.Joined++
 		return true
 	}
 	return false
 }
 
-// Forget takes the node, or an arrival that has joined T, back, and counts it. inGraph: the graph has the node.
-func (n *Node) Forget(inGraph bool, r *Report) {
-	if n.Arrived {
+// forget takes the node, or an arrival that has joined T, back, and counts it.
+func (n *node) forget(inGraph bool, r *Report) {
+	if n.arrived {
 		r.Joined--
+	}
+	if n.updated {
+		r.Updated--
 	}
 	if inGraph {
 		r.Removed++
 	}
-	if n.Arrived || inGraph {
+	if n.arrived || inGraph {
 		r.Forgotten++
 	}
-	*n = Node{}
+	*n = node{id: n.id, answer: -1, gone: true}
 }
 
-// Label gives the node the class of its latest label, once all arrivals are known, and counts the outcome. It reports
-// whether role or class have changed.
-func (n *Node) Label(class int32, r *Report) bool {
-	switch n.Role {
-	case HeldOut:
+// label gives the node the answer of its latest label, once all arrivals are known, and counts the outcome.
+func (n *node) label(answer int32, r *Report) {
+	switch n.role {
+	case heldOut:
 		r.LabelHeldOut++
-	case None: // not in T, and it did not arrive
+	case none: // not in T, and it did not arrive
 		r.LabelUnknown++
-	case Train:
+	case train:
 		switch {
-		case n.Class == class:
-		case n.Labelled:
-			n.Class = class
+		case n.answer == answer:
+		case n.labelled:
+			n.answer, n.relabel = answer, true
 			r.Relabelled++
-			return true
 		default:
 			r.LabelConflict++
 		}
-	case Unlabelled:
-		n.Role, n.Class, n.Labelled = Train, class, true
-		if n.Arrived {
+	case unlabelled:
+		n.role, n.answer, n.labelled, n.relabel = train, answer, true, true
+		if n.arrived {
 			r.Labelled++
 		} else {
 			r.NewLabels++
 		}
-		return true
 	}
-	return false
-}
-
-// earlier reports whether a label is earlier than one of the same node that was read before it, which then stays.
-// Zero times are unknown.
-func earlier(label, before time.Time) bool {
-	return !label.IsZero() && !before.IsZero() && label.Before(before)
-}
-
-// Counter counts records. [Merger] has its methods.
-type Counter struct {
-	Report Report
-}
-
-func newCounter() Counter {
-	return Counter{Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}}}
-}
-
-// Dropped counts entries of edge lists that were dropped before their arrival was given to the merger.
-func (c *Counter) Dropped(entries int) { c.Report.DroppedEdges += entries }
-
-// Refuse counts a record that could not be decoded into an arrival, by the reason that the codec gave.
-func (c *Counter) Refuse(err error) { c.Report.Refused[reason(err)]++ }
-
-// RefuseLabel counts a record that could not be decoded into a label.
-func (c *Counter) RefuseLabel(err error) { c.Report.LabelRefused[reason(err)]++ }
-
-// Take counts an arrival; one whose features are not d numbers is counted as refused, and the error, an
-// *event.FieldError, names the field.
-func (c *Counter) Take(a *event.Arrival, d int) error {
-	if err := a.Check(d, 0); err != nil {
-		c.Refuse(err)
-		return err
-	}
-	c.Report.Arrivals++
-	return nil
-}
-
-// resolveLabel counts a label and returns the number of its answer; false if the graph cannot have it.
-func (c *Counter) resolveLabel(l *event.Label, a *answers) (int32, bool) {
-	c.Report.Labels++
-	answer, known := a.resolve(l)
-	if !known {
-		c.Report.UnknownClass[l.Word()]++
-	}
-	return answer, known
-}
-
-func reason(err error) string {
-	var field *event.FieldError
-	if errors.As(err, &field) {
-		return field.Reason
-	}
-	return event.ReasonUnparsable
 }
