@@ -24,7 +24,7 @@ OLD      ?=
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-build: ## the three programs, into bin/
+build: ## the programs, into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
 
 archive: ## the three programs for this GOOS and GOARCH, with LICENSE and the notices of third parties, as a .tar.gz in out/
@@ -86,7 +86,7 @@ soak: ## a steady rate for SOAK with growth and refreshes, on a Kafka and a Redi
 
 demos: ## the demo on each real graph of DATA
 	@set -e; for set in cora amazon_photo coauthor_cs; do \
-	  echo "--- $$set"; $(GO) run ./cmd/rivulet demo --mode node --data $(DATA)/$$set --json; \
+	  echo "--- $$set"; $(GO) run ./cmd/demo --mode node --data $(DATA)/$$set --json; \
 	done
 
 cold: ## the programs from empty caches: how long somebody waits who has just cloned
@@ -100,7 +100,7 @@ processors: ## kernels on processors that this machine is not: arm64, and amd64 
 	done
 
 browser: ## the live page as a person uses it, in Chromium, and what axe-core finds; axe-core comes from npm
-	$(GO) build -tags heap -o out/browser/ ./cmd/rivulet ./cmd/trainer
+	$(GO) build -tags heap -o out/browser/ ./cmd/rivulet ./cmd/trainer ./cmd/demo
 	cd out/browser && npm pack --silent axe-core@4.14.1 >/dev/null && tar -xzf axe-core-4.14.1.tgz package/axe.min.js
 	cd tools/browser && RIVULET_TEST_BIN=$(CURDIR)/out/browser RIVULET_TEST_AXE=$(CURDIR)/out/browser/package/axe.min.js \
 	  RIVULET_TEST_MINUTES=$(MINUTES) $(GO) test -count=1 -timeout 60m .
@@ -122,7 +122,7 @@ collector: ## the consumer's traces, with a real Kafka in KAFKA, sent to the rec
 	  status=$$?; $(CURDIR)/tools/kafka/kafka.sh stop $(KAFKA); exit $$status
 
 demo: ## the main job, on services embedded in the process
-	$(GO) run ./cmd/rivulet demo
+	$(GO) run ./cmd/demo
 
 reference: ## config/REFERENCE.md from the structs, and lists of reasons and fields from their tables
 	$(GO) test ./config -run TestReference -update

@@ -27,6 +27,7 @@ import (
 	"rivulet/internal/build"
 	"rivulet/internal/traces"
 	"rivulet/run"
+	_ "rivulet/run/parts" // they register themselves
 )
 
 // RunConsumer predicts arrivals from Kafka until ctx ends, then drains: batches in hand are published and committed. It

@@ -51,7 +51,7 @@ func TestFindTables(t *testing.T) {
 		"\n0,u"), "31.5", "\"31,5\"")
 	dir := writeTree(t, map[string][]byte{"users.csv": []byte(nodes),
 		"follows.csv": []byte("follower,followee,weight\nu1,u2,3\nu3,u4,1\n")})
-	found, err := table.Find(dir, table.Settings{}, OpenOptions{}.Kinds())
+	found, err := table.Find(dir, table.Settings{}, Kinds())
 	expect.OK(t, err)
 	want := usersTables
 	want.Nodes, want.Edges = table.NodesPath(dir+"/users.csv"), dir+"/follows.csv"
@@ -69,7 +69,7 @@ func TestFindTables(t *testing.T) {
 		!strings.Contains(columns, "age: number; 1 of 4 missing") {
 		t.Errorf("columns:\n%s", columns)
 	}
-	found, err = table.Find(t.TempDir(), table.Settings{}, OpenOptions{}.Kinds())
+	found, err = table.Find(t.TempDir(), table.Settings{}, Kinds())
 	expect.OK(t, err)
 	if asked := fmt.Sprint(found.Questions); !strings.Contains(asked, "--nodes") || !strings.Contains(asked, "--edges") {
 		t.Errorf("an empty directory: %s", asked)

@@ -36,21 +36,26 @@ type OpenOptions struct {
 	Format string // name of the format; empty: recognised by the files at the path
 	// SplitSeed is the seed of the random split of data without a split (see [Open]).
 	SplitSeed uint64
-	// More lists formats beside this package's own.
-	More []Format
 	// Tables describe the columns of tables; other formats refuse them.
 	Tables table.Settings
 	// Faults, if there are any, collect the faults of tables, which are then no errors.
 	Faults *table.Faults
 }
 
-// Formats returns the formats that [Open] knows without OpenOptions.More.
+// registered are the formats of packages that this program has beside this one.
+var registered []Format
+
+// Register adds a format to those of this program. A package of a format that needs a large library does it in its
+// init, and only programs that import that package carry the library.
+func Register(f Format) { registered = append(registered, f) }
+
+// Formats returns the formats that this program reads: those of this package, and those that packages registered.
 func Formats() []Format {
-	return []Format{
+	return append([]Format{
 		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),
 			Read: func(path string, o OpenOptions) (*Dataset, error) { return load(path, o.Tables) }},
 		csvFormat, tablesFormat(),
-	}
+	}, registered...)
 }
 
 // Open reads a data set of any format that it knows: a directory, or the one file of the whole set. Errors name file,
@@ -93,7 +98,7 @@ func Open(path string, o OpenOptions) (*Dataset, error) {
 }
 
 func (o OpenOptions) format(path string) (Format, error) {
-	known := append(Formats(), o.More...)
+	known := Formats()
 	if o.Format != "" {
 		names := make([]string, len(known))
 		for i, f := range known {
@@ -144,10 +149,10 @@ func hasFile(name string) func(string) bool {
 	return func(dir string) bool { return file.Has(dir, name) }
 }
 
-// Kinds are the kinds of tables that can be read.
-func (o OpenOptions) Kinds() []table.Kind {
+// Kinds are the kinds of tables that this program reads.
+func Kinds() []table.Kind {
 	var kinds []table.Kind
-	for _, f := range append(Formats(), o.More...) {
+	for _, f := range Formats() {
 		if f.Tables != nil {
 			kinds = append(kinds, *f.Tables)
 		}

@@ -40,7 +40,6 @@ z,3,A,te
 func TestOpenRefuses(t *testing.T) {
 	both := pathFiles()
 	both["nodes.csv"], both["edges.csv"] = []byte("id\n"), []byte("source\n")
-	one := Format{Name: "one", Looks: "anything", Found: func(string) bool { return true }}
 	for _, c := range []struct {
 		name, path string
 		o          OpenOptions
@@ -52,7 +51,6 @@ func TestOpenRefuses(t *testing.T) {
 		{"Parquet without its reader", "parquet/testdata/lists", OpenOptions{}, []string{"Parquet, which the trainer reads"}},
 		{"unknown format", t.TempDir(), OpenOptions{Format: "rdf"},
 			[]string{`format is "rdf", want one of graphsaint, csv, tables`}},
-		{"one more format", t.TempDir(), OpenOptions{Format: "rdf", More: []Format{one}}, []string{"tables, one"}},
 		{"two formats", writeFiles(t, both), OpenOptions{}, []string{"looks like graphsaint and like csv: name the format"}},
 		{"named, but not there", t.TempDir(), OpenOptions{Format: CSV},
 			[]string{"(csv)", "neither nodes.csv nor nodes.csv.gz"}},

@@ -80,9 +80,9 @@ func (o OpenOptions) conventional(dir string, kind table.Kind) (s sources, err e
 func (o OpenOptions) named(name string) (s sources, err error) {
 	var errFeatures error
 	s.name = name
-	s.nodes, s.edges, err = o.Tables.Open(o.Kinds())
+	s.nodes, s.edges, err = o.Tables.Open(Kinds())
 	if o.Tables.Features != "" {
-		s.features, errFeatures = table.Named(o.Tables.Features, o.Kinds(), o.Tables.TextForm)
+		s.features, errFeatures = table.Named(o.Tables.Features, Kinds(), o.Tables.TextForm)
 	}
 	return s, errors.Join(err, errFeatures)
 }

@@ -8,7 +8,6 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/read"
-	"rivulet/internal/registry"
 	"rivulet/kafka/retry"
 	"rivulet/run/connect"
 )
@@ -45,7 +44,7 @@ func LineForms(in config.Reading) (forms read.Reader, err error) {
 
 // outputCodec is the form of predictions. framed is the same form if it needs the registry, else nil: nothing may be
 // published before the registry has given the schema's id.
-func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output, err error) {
+func outputCodec(cfg config.Consumer) (out event.Codec, framed connect.Framed, err error) {
 	if cfg.Output.Registry == config.RegistryNone {
 		out, err = codec("output.format", cfg.Output.Format)
 		return out, nil, err
@@ -60,7 +59,7 @@ func outputCodec(cfg config.Consumer) (out event.Codec, framed *registry.Output,
 }
 
 // resolveOutput waits until the registry has given the id of the predictions' schema.
-func resolveOutput(ctx context.Context, framed *registry.Output, wait retry.Patience) error {
+func resolveOutput(ctx context.Context, framed connect.Framed, wait retry.Patience) error {
 	if framed == nil {
 		return nil
 	}

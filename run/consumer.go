@@ -25,7 +25,6 @@ import (
 	"rivulet/internal/check"
 	"rivulet/internal/httpd"
 	"rivulet/internal/observe"
-	"rivulet/internal/registry"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
@@ -97,7 +96,7 @@ type streamService struct {
 
 	observer *observe.Observer
 	told     consumer.Observer // of all events
-	framed   *registry.Output  // nil: predictions are not in the registry's form
+	framed   connect.Framed    // nil: predictions are not in the registry's form
 	consumer *consumer.Consumer
 	client   *kafka.Client
 }

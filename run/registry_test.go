@@ -20,8 +20,8 @@ import (
 	"rivulet/event/avro"
 	"rivulet/event/read"
 	"rivulet/internal/devstack"
-	"rivulet/internal/registry"
 	"rivulet/run/connect"
+	_ "rivulet/run/parts" // they register themselves
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 )
@@ -239,7 +239,6 @@ func TestCheckOfTheRegistry(t *testing.T) {
 	if r := checkRegistry(t.Context(), cfg); r.State == "ok" || strings.Contains(r.String(), "geheim") {
 		t.Errorf("%s", r)
 	}
-	var known *registry.Registry
 	cfg.Registry.PasswordFile, cfg.Registry.Password = filepath.Join(t.TempDir(), "none"), ""
 	known, err := connect.Registry(cfg.Registry)
 	expect.Error(t, err, "registry.password_file", "%v,", known)

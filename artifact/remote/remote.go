@@ -3,7 +3,7 @@
 //	out/next, file:///data/next      a directory, which stays where it is
 //	https://host/artifacts/next      a web server, or a bucket that one fronts; http:// on this machine alone
 //	https://host/next?sig=…          the same with a signature for all that is below the address, as clouds give it
-//	s3://bucket/artifacts/next       a bucket of S3, or of a server that speaks its protocol
+//	s3://bucket/artifacts/next       a bucket of S3, or of a server that speaks its protocol: in programs with package s3
 //
 // The environment says how a bucket is reached and who asks, with the names that AWS' own programs read: AWS_REGION,
 // AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and AWS_ENDPOINT_URL for another server. Where it
@@ -161,6 +161,16 @@ type source struct {
 	client *http.Client
 }
 
+// Store returns the address below which the files of a location are, and a client that asks for them by HTTP.
+type Store func(location *url.URL, transport http.RoundTripper) (base *url.URL, by *http.Client, err error)
+
+// stores are the stores of this program, by the schemes of their addresses.
+var stores = map[string]Store{}
+
+// Register adds a store for addresses of a scheme, of a host and without a query. A package does it in its init, and
+// only programs that import that package carry it.
+func Register(scheme string, s Store) { stores[scheme] = s }
+
 // sourceOf returns the source that a location names.
 func sourceOf(location string) (*source, error) {
 	u, err := url.Parse(location)
@@ -178,8 +188,9 @@ func sourceOf(location string) (*source, error) {
 	switch {
 	case u.User != nil:
 		return nil, errors.New("want an address without a login")
-	case u.Scheme == "s3" && u.Host != "" && u.RawQuery == "":
-		return bucket(u, transport)
+	case stores[u.Scheme] != nil && u.Host != "" && u.RawQuery == "":
+		base, by, err := stores[u.Scheme](u, transport)
+		return &source{base, by}, err
 	case secure(u):
 		return &source{u, client}, nil
 	}

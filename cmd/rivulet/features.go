@@ -10,7 +10,6 @@ import (
 	"rivulet/artifact"
 	"rivulet/config"
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/event"
 	"rivulet/event/read"
 	"rivulet/internal/cli/dataflag"
@@ -50,7 +49,7 @@ func putCommand() *cobra.Command {
 	flags.StringVar(&schemaOf, "artifact", "",
 		"directory of the artifact whose schema makes positions of named columns, for the format float32")
 	flags.DurationVar(&ttl, "ttl", 0, "when they expire; 0: never")
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataflag.Register(flags, "")
 	config.Flags[config.Put](flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := config.Load[config.Put](config.OfProgram(flags))

@@ -5,6 +5,7 @@ import (
 
 	"rivulet/internal/cli"
 	"rivulet/internal/help"
+	_ "rivulet/run/parts" // they register themselves
 )
 
 func main() { cli.Main(root()) }
@@ -14,7 +15,7 @@ func root() *cobra.Command {
 		Use:   "rivulet",
 		Short: "Real-time predictions for nodes that were not there when the graph was trained",
 	}
-	cmd.AddCommand(demoCommand(), devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
+	cmd.AddCommand(devstackCommand(), replayCommand(), deadLettersCommand(), predictCommand(),
 		explainCommand(), inspectCommand(), compareCommand(),
 		generateCommand(), featuresCommand(), benchCommand(), serveCommand(), pageCommand())
 	help.Install(cmd)

@@ -44,16 +44,6 @@ func refusedByPrograms(t *testing.T, task, more string) (dir string) {
 	settings := "nodes: users.csv\nedges: follows.csv\nid: user_id\nsource: follower\ntarget: followee\n" +
 		"task: " + task + "\n" + more
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "data.yaml"), []byte(settings), 0o600))
-	for line, want := range map[string]string{
-		"demo --data " + dir:        "the demonstration",
-		"demo --grow --data " + dir: "the demonstration",
-	} {
-		out, err := harness.Execute(root(), strings.Fields(line)...)
-		if want = "the task is " + task + ", and " + want + " is for classes "; err == nil ||
-			!strings.Contains(err.Error(), want) || strings.Contains(out, `"id":`) {
-			t.Errorf("%s: error %v, want %q\n%s", line, err, want, out)
-		}
-	}
 	out, err := harness.Execute(root(), "replay", "--out", "-", "--limit", "3", "--data", dir)
 	if err != nil || strings.Count(out, `"id":`) != 3 || strings.Contains(out, `"age"`) == (task == "number") {
 		t.Errorf("arrivals: error %v\n%s", err, out)

@@ -10,7 +10,6 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/infer/target"
 	"rivulet/internal/replay"
 	"rivulet/run"
@@ -82,7 +81,7 @@ func predictCommand() *cobra.Command {
 
 // nodesAsLines returns nodes of a data set as the lines that replay writes of them.
 func nodesAsLines(ctx context.Context, dir, which string) (io.ReadCloser, error) {
-	d, err := dataset.Open(dir, dataset.OpenOptions{SplitSeed: 1, More: []dataset.Format{parquet.Format}})
+	d, err := dataset.Open(dir, dataset.OpenOptions{SplitSeed: 1})
 	if err != nil {
 		return nil, err
 	}

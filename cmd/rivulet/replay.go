@@ -13,7 +13,6 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/event/read"
 	"rivulet/infer/target"
 	"rivulet/internal/cli/dataflag"
@@ -61,7 +60,7 @@ func replayCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.which, "which", whichTest, whichUsage)
 	flags.StringVar(&f.which, "nodes", whichTest, "the same as --which")
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataflag.Register(flags, "")
 	flags.StringVar(&f.out, "out", "", "write JSON lines to this file, or - for standard output, instead of Kafka")
 	flags.StringVar(&f.labels, "labels", "",
 		"topic (with --out, file) to which the nodes' classes are written after the arrivals; empty: none")

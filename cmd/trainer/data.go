@@ -17,7 +17,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/leaks"
-	"rivulet/dataset/parquet"
+	_ "rivulet/dataset/parquet" // the format is registered
 	"rivulet/dataset/table"
 	"rivulet/infer/target"
 	"rivulet/internal/preflight"
@@ -29,9 +29,6 @@ func dataCommand() *cobra.Command {
 	cmd.AddCommand(dataInitCommand(), dataCheckCommand(), dataArraysCommand())
 	return cmd
 }
-
-// tableKinds are the kinds of tables that the trainer reads.
-var tableKinds = dataset.OpenOptions{More: []dataset.Format{parquet.Format}}.Kinds()
 
 func dataInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -64,7 +61,7 @@ func dataInitCommand() *cobra.Command {
 			return fmt.Errorf("%s is there already, and nothing was looked at: keep it ( trainer data check --data %s  reads "+
 				"it), or guess anew (--force)", file, dir)
 		}
-		found, err := table.Find(dir, data.Tables, tableKinds)
+		found, err := table.Find(dir, data.Tables, dataset.Kinds())
 		if err != nil {
 			return err
 		}
@@ -183,7 +180,7 @@ const shownGuesses = 3
 // undescribed prints the settings that data init would write for the tables of a directory, and returns advice; if
 // there are no tables with names that it knows, it returns unknown.
 func undescribed(w io.Writer, dir string, unknown error) error {
-	found, err := table.Find(dir, table.Settings{}, tableKinds)
+	found, err := table.Find(dir, table.Settings{}, dataset.Kinds())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && !slices.ContainsFunc(found.Files, func(line string) bool {
 		return !strings.Contains(line, ": left out")

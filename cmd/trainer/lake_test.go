@@ -14,8 +14,8 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/dataset/columnar"
 	"rivulet/dataset/generate"
-	"rivulet/dataset/parquet"
 	"rivulet/dataset/table"
 	"rivulet/infer"
 	"rivulet/test/expect"
@@ -58,13 +58,14 @@ func (r *lakeRun) run(to any, args ...string) {
 // row is a row of a table, by column.
 type row map[string]table.Cell
 
-func (r *lakeRun) write(name string, columns []parquet.Column, rows []row) string {
+func (r *lakeRun) write(name string, columns []columnar.Column, rows []row) string {
 	r.Helper()
 	path := r.path(name)
 	expect.OK(r, os.MkdirAll(filepath.Dir(path), 0o700))
 	f, err := os.Create(path)
 	expect.OK(r, err)
-	w := parquet.NewColumnWriter(f, columns)
+	w, err := columnar.NewWriter(f, columns)
+	expect.OK(r, err)
 	for _, of := range rows {
 		cells := make([]table.Cell, len(columns))
 		for k, c := range columns {
@@ -85,7 +86,7 @@ func (r *lakeRun) read(paths ...string) (rows []row) {
 		expect.OK(r, err)
 		info, err := f.Stat()
 		expect.OK(r, err)
-		expect.OK(r, parquet.Open(f, path, info.Size(), func(t table.File) error {
+		expect.OK(r, columnar.Open(f, path, info.Size(), func(t table.File) error {
 			which := make([]int, len(t.Columns()))
 			for k := range which {
 				which[k] = k
@@ -113,11 +114,11 @@ func words(s string) table.Cell {
 	return table.Cell{Kind: table.Text, Text: s}
 }
 
-func featureColumns(d *dataset.Dataset) []parquet.Column {
+func featureColumns(d *dataset.Dataset) []columnar.Column {
 	if d.X.Sparse == nil {
-		return []parquet.Column{{Name: "x", Type: parquet.Numbers}}
+		return []columnar.Column{{Name: "x", Type: columnar.Numbers}}
 	}
-	return []parquet.Column{{Name: "indices", Type: parquet.Integers}, {Name: "values", Type: parquet.Numbers}}
+	return []columnar.Column{{Name: "indices", Type: columnar.Integers}, {Name: "values", Type: columnar.Numbers}}
 }
 
 // node is the row of a node: its features, role, and degree in T.
@@ -166,15 +167,15 @@ func (r *lakeRun) part(dir string, nodes []int32, also func(j int32) bool) {
 			}
 		}
 	}
-	r.write(dir+"/nodes.parquet", slices.Concat([]parquet.Column{{Name: "node", Type: parquet.Integer},
-		{Name: "id", Type: parquet.Text}, {Name: "label", Type: parquet.Text}, {Name: "split", Type: parquet.Text},
-		{Name: "degree", Type: parquet.Number}}, featureColumns(r.data)), rows)
-	r.write(dir+"/edges.parquet", []parquet.Column{{Name: "src", Type: parquet.Integer},
-		{Name: "dst", Type: parquet.Integer}}, edges)
+	r.write(dir+"/nodes.parquet", slices.Concat([]columnar.Column{{Name: "node", Type: columnar.Integer},
+		{Name: "id", Type: columnar.Text}, {Name: "label", Type: columnar.Text}, {Name: "split", Type: columnar.Text},
+		{Name: "degree", Type: columnar.Number}}, featureColumns(r.data)), rows)
+	r.write(dir+"/edges.parquet", []columnar.Column{{Name: "src", Type: columnar.Integer},
+		{Name: "dst", Type: columnar.Integer}}, edges)
 }
 
 // divided writes rows of T's nodes as tables, as the engines of tables divide them.
-func (r *lakeRun) divided(name string, columns []parquet.Column, rows []row) (paths []string) {
+func (r *lakeRun) divided(name string, columns []columnar.Column, rows []row) (paths []string) {
 	for k := range r.parts {
 		lo, hi := k*len(rows)/r.parts, (k+1)*len(rows)/r.parts
 		paths = append(paths, r.write(fmt.Sprintf("%s/%d.parquet", name, k), columns, rows[lo:hi]))
@@ -195,10 +196,10 @@ func (r *lakeRun) layer(of string, at int, tables []string) []row {
 
 // hop adds up messages: the statement of SQL.
 func (r *lakeRun) hop(of string, at, sent int, rows []row) []string {
-	columns := []parquet.Column{{Name: "node", Type: parquet.Integer}, {Name: "degree", Type: parquet.Number},
-		{Name: "state", Type: parquet.Bytes}}
+	columns := []columnar.Column{{Name: "node", Type: columnar.Integer}, {Name: "degree", Type: columnar.Number},
+		{Name: "state", Type: columnar.Bytes}}
 	for m := range sent {
-		columns = append(columns, parquet.Column{Name: fmt.Sprintf("m%d", m), Type: parquet.Number})
+		columns = append(columns, columnar.Column{Name: fmt.Sprintf("m%d", m), Type: columnar.Number})
 	}
 	next := make([]row, len(rows))
 	for k := range rows {
@@ -258,9 +259,9 @@ func (r *lakeRun) train(args ...string) report {
 	for _, i := range o.Nodes {
 		all = append(all, r.node(i, roles[i]))
 	}
-	key := parquet.Column{Name: "node", Type: parquet.Integer}
-	start := r.divided("nodes", slices.Concat([]parquet.Column{key, {Name: "id", Type: parquet.Text},
-		{Name: "degree", Type: parquet.Number}}, featureColumns(d)), all)
+	key := columnar.Column{Name: "node", Type: columnar.Integer}
+	start := r.divided("nodes", slices.Concat([]columnar.Column{key, {Name: "id", Type: columnar.Text},
+		{Name: "degree", Type: columnar.Number}}, featureColumns(d)), all)
 	r.walk(prepared.Points, start, all, true)
 	var sampled []row
 	for _, i := range r.sample {
@@ -269,30 +270,30 @@ func (r *lakeRun) train(args ...string) report {
 			sampled = append(sampled, all[at])
 		}
 	}
-	points := r.write("points.parquet", []parquet.Column{key, {Name: "points", Type: parquet.Bytes},
-		{Name: "points_0", Type: parquet.Bytes}, {Name: "points_1", Type: parquet.Bytes}}, sampled)
+	points := r.write("points.parquet", []columnar.Column{key, {Name: "points", Type: columnar.Bytes},
+		{Name: "points_0", Type: columnar.Bytes}, {Name: "points_1", Type: columnar.Bytes}}, sampled)
 	var fitted struct {
 		Models      []lake.Walk
 		Propagation *lake.Walk
 	}
 	r.run(&fitted, "weights", "--sample", r.path("sample"), "--points", points)
-	columns := []parquet.Column{key, {Name: "id", Type: parquet.Text}, {Name: "points", Type: parquet.Bytes}}
-	seeds := []parquet.Column{key, {Name: "degree", Type: parquet.Number}, {Name: "label", Type: parquet.Text}}
+	columns := []columnar.Column{key, {Name: "id", Type: columnar.Text}, {Name: "points", Type: columnar.Bytes}}
+	seeds := []columnar.Column{key, {Name: "degree", Type: columnar.Number}, {Name: "label", Type: columnar.Text}}
 	for _, m := range fitted.Models {
 		r.walk(m, start, all, fitted.Propagation != nil)
 		for k := range m.Layers {
-			columns = append(columns, parquet.Column{Name: fmt.Sprintf("%s_%d", m.Name, k), Type: parquet.Bytes})
+			columns = append(columns, columnar.Column{Name: fmt.Sprintf("%s_%d", m.Name, k), Type: columnar.Bytes})
 		}
-		seeds = append(seeds, parquet.Column{Name: m.Name + "_logits", Type: parquet.Bytes})
+		seeds = append(seeds, columnar.Column{Name: m.Name + "_logits", Type: columnar.Bytes})
 	}
 	if fitted.Propagation != nil {
 		r.walk(*fitted.Propagation, r.divided("seeds", seeds, all), all, false)
 		for k := range fitted.Propagation.Layers {
-			columns = append(columns, parquet.Column{Name: fmt.Sprintf("propagation_%d", k), Type: parquet.Bytes})
+			columns = append(columns, columnar.Column{Name: fmt.Sprintf("propagation_%d", k), Type: columnar.Bytes})
 		}
 	}
 	r.run(nil, "condense", "--sample", r.path("sample"), "--rows", r.write("sampled.parquet", columns, sampled))
-	walked := r.divided("walked", slices.DeleteFunc(slices.Clone(columns), func(c parquet.Column) bool {
+	walked := r.divided("walked", slices.DeleteFunc(slices.Clone(columns), func(c columnar.Column) bool {
 		return c.Name == "points"
 	}), all)
 	r.run(nil, append([]string{"rows", "--out", r.path("mapping")}, walked...)...)
@@ -303,9 +304,9 @@ func (r *lakeRun) train(args ...string) report {
 	for k, of := range r.read(mapping...) {
 		all[k]["clusters"], all[k]["weights"] = of["clusters"], of["weights"]
 	}
-	read := slices.DeleteFunc(columns, func(c parquet.Column) bool { return c.Name == "points" })
-	read = append(read, parquet.Column{Name: "clusters", Type: parquet.Integers},
-		parquet.Column{Name: "weights", Type: parquet.Numbers})
+	read := slices.DeleteFunc(columns, func(c columnar.Column) bool { return c.Name == "points" })
+	read = append(read, columnar.Column{Name: "clusters", Type: columnar.Integers},
+		columnar.Column{Name: "weights", Type: columnar.Numbers})
 	var out report
 	r.run(&out, "finish", "--held", r.path("held"), "--read", r.write("read.parquet", read, all), "--mapping",
 		strings.Join(mapping, ","), "--out", r.path("artifact"), "--json")
@@ -470,15 +471,15 @@ func accuracyOf(r report, setting string) float64 {
 func TestLakeRefuses(t *testing.T) {
 	r := newLakeRun(t, denseGraph(t, 300))
 	r.train("--nodes", "10", "--own", "never")
-	node := []parquet.Column{{Name: "node", Type: parquet.Integer}, {Name: "id", Type: parquet.Text},
-		{Name: "degree", Type: parquet.Number}, {Name: "x", Type: parquet.Numbers}}
+	node := []columnar.Column{{Name: "node", Type: columnar.Integer}, {Name: "id", Type: columnar.Text},
+		{Name: "degree", Type: columnar.Number}, {Name: "x", Type: columnar.Numbers}}
 	good := r.node(0, "train")
 	with := func(name string, c table.Cell) row {
 		of := maps.Clone(good)
 		of[name] = c
 		return of
 	}
-	layer := func(columns []parquet.Column, of row) error {
+	layer := func(columns []columnar.Column, of row) error {
 		_, err := harness.Execute(root(), "layer", "--artifact", r.path("draft"), "--of", "sgc", "--layer", "0", "--out",
 			r.path("refused"), r.write("bad.parquet", columns, []row{of}))
 		return err

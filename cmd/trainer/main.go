@@ -10,6 +10,7 @@ import (
 	"rivulet/cmd/trainer/versions"
 	"rivulet/internal/cli"
 	"rivulet/internal/help"
+	_ "rivulet/run/parts" // they register themselves
 )
 
 // collectAt is the growth of the heap in percent at which garbage is collected, unless GOGC says otherwise. The heap

@@ -9,7 +9,6 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/event"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
@@ -23,7 +22,7 @@ var usual = run.Limits(config.Default[config.Consumer]().Limits)
 
 // dataFlags registers the flags of a data set whose nodes consumers are to predict.
 func dataFlags(flags *pflag.FlagSet) *dataflag.Data {
-	data := dataflag.Register(flags, "", parquet.Format)
+	data := dataflag.Register(flags, "")
 	data.Check = func(d *dataset.Dataset) ([]string, error) { return preflight.Limits(d, usual) }
 	return data
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/internal/durable"
 	"rivulet/internal/refresh"
 	"rivulet/kafka"
@@ -188,7 +187,7 @@ func (w *world) checkPublished(step string, f *refreshFlags) {
 	w.t.Helper()
 	out, err := harness.Execute(root(), "versions", "--redis.url", w.redis.URL(), "--redis.prefix", w.prefix)
 	dirs, _ := filepath.Glob(f.dataOut + "/2*")
-	d, errOpen := dataset.Open(dirs[0], dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
+	d, errOpen := dataset.Open(dirs[0], dataset.OpenOptions{})
 	if err := errors.Join(err, errOpen); err != nil {
 		w.t.Fatal(err)
 	}

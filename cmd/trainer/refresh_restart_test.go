@@ -16,7 +16,6 @@ import (
 
 	"rivulet/config"
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
@@ -90,7 +89,7 @@ func (w *world) flags() *refreshFlags {
 // refresher opens --data, as a start of the command does.
 func (w *world) refresher(f *refreshFlags) *refresh.Refresher {
 	w.t.Helper()
-	data := dataflag.Register(pflag.NewFlagSet("", pflag.ContinueOnError), "", parquet.Format)
+	data := dataflag.Register(pflag.NewFlagSet("", pflag.ContinueOnError), "")
 	data.Dir = filepath.Join(w.dir, w.data)
 	graph, err := f.given(data)
 	if err != nil {

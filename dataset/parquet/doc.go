@@ -1,7 +1,7 @@
-// Package parquet reads data sets from Parquet tables. It is a package of its own, and nothing registers it:
-// programs that want the format name it, so that other binaries do not carry a Parquet library.
+// Package parquet reads data sets from Parquet tables. A program that wants the format imports it, for its
+// init registers the format; other programs are built without a Parquet library.
 //
-//	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{parquet.Format}})
+//	import _ "rivulet/dataset/parquet"
 //
 // The tables are the tables of the CSV format (see package dataset): nodes.parquet and edges.parquet, or directories
 // nodes and edges of such files.

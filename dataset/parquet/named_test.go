@@ -56,7 +56,7 @@ func TestNamedColumns(t *testing.T) {
 	}
 	dir := writeSet(t, map[string][]byte{"users.parquet": encode(t, [][]user{rows[:2], rows[2:]}),
 		"edges.csv": []byte("source,target\n1,17\n100000.0,1.0\n")})
-	d, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format},
+	d, err := dataset.OpenTables(dataset.OpenOptions{
 		Tables: table.Settings{Nodes: table.NodesPath(dir + "/users.parquet"),
 			Edges: dir + "/edges.csv", ID: "user", Label: "class", Split: "fold",
 			SplitValues: map[string]string{"0": "train", "1": "val", "2": "test"}}})

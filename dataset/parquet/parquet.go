@@ -3,12 +3,14 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
 	"github.com/parquet-go/parquet-go"
 
 	"rivulet/dataset"
+	"rivulet/dataset/columnar"
 	"rivulet/dataset/table"
 )
 
@@ -16,6 +18,13 @@ import (
 var Format = dataset.TablesFormat("parquet",
 	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files",
 	table.Kind{Exts: []string{".parquet"}, Named: []string{".pq", ".parq", ".parquet.gzip", ".parquet.gz"}, Open: read})
+
+// A program that imports this package reads such tables, and writes those of package columnar in this form.
+func init() {
+	dataset.Register(Format)
+	columnar.Register(columnar.Driver{Open: openAlone,
+		NewWriter: func(w io.Writer, columns []columnar.Column) columnar.Writer { return newColumnWriter(w, columns) }})
+}
 
 func read(f *os.File, name string, size int64, form table.TextForm, use func(table.File) error) error {
 	if form.Separator != "" || form.Encoding != "" || form.HeaderOf(name) != "" {

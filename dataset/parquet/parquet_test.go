@@ -34,7 +34,7 @@ func set(name string, notes ...string) *dataset.Dataset {
 }
 
 func open(dir string) (*dataset.Dataset, error) {
-	return dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format}})
+	return dataset.Open(dir, dataset.OpenOptions{})
 }
 
 // TestPyArrow reads what pyarrow wrote (testdata/make.py): both forms of features, pages of both versions, all codecs
@@ -266,7 +266,7 @@ func TestTwoKinds(t *testing.T) {
 		"nodes/1.csv":     []byte("id,features,label,split\ny,2,A,test\n"),
 		"edges.parquet":   encode(t, [][]edge{{{"x", "x"}}}),
 	})
-	_, err := dataset.OpenTables(dataset.OpenOptions{More: []dataset.Format{Format},
+	_, err := dataset.OpenTables(dataset.OpenOptions{
 		Tables: table.Settings{Nodes: table.NodesPath(dir + "/nodes"), Edges: dir + "/edges.parquet"}})
 	expect.Error(t, err, "has tables of two kinds")
 }

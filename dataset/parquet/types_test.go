@@ -209,13 +209,13 @@ func TestListsOfTextsAreLabels(t *testing.T) {
 	dir := writeSet(t, map[string][]byte{"nodes.parquet": encode(t, [][]node{{{"x", []string{"red", "blue"}, 1},
 		{"y", []string{}, 2}, {"z", []string{"blue"}, 3}, {"w", []string{"red"}, 4}}}),
 		"edges.parquet": encode(t, [][]edge{{{"x", "y"}}})})
-	d, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format},
+	d, err := dataset.Open(dir, dataset.OpenOptions{
 		Tables: table.Settings{Task: "labels", Label: "tags"}})
 	expect.OK(t, err)
 	if strings.Join(d.Classes, " ") != "blue red" || !slices.Equal(d.Targets.Data, []float32{1, 1, 0, 0, 1, 0, 0, 1}) {
 		t.Errorf("%q %v", d.Classes, d.Targets)
 	}
-	if _, err := dataset.Open(dir, dataset.OpenOptions{More: []dataset.Format{Format},
+	if _, err := dataset.Open(dir, dataset.OpenOptions{
 		Tables: table.Settings{Label: "id"}}); err == nil ||
 		!strings.Contains(err.Error(), "a list of texts is not a number") {
 		t.Errorf("as a feature: %v", err)

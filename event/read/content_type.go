@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"rivulet/event"
-	"rivulet/event/avro"
 	"rivulet/event/json"
 	"rivulet/event/protobuf"
 )
@@ -35,11 +34,18 @@ func Lookup(name string) (event.Codec, bool) {
 	return nil, false
 }
 
+// payloads are codecs of forms whose records cannot be read without their schema.
+var payloads = map[string]event.Codec{}
+
+// RegisterPayload adds a form of the Confluent wire format whose records cannot be read without their schema: Avro. Its
+// package does it in its init, and only programs that import that package carry it.
+func RegisterPayload(name string, codec event.Codec) { payloads[name] = codec }
+
 // Payload returns the codec of Rivulet's own schema in a form of the Confluent wire format ([ConfluentContentType]):
-// the codecs of Lookup, and Avro's, whose records cannot be read without their schema.
+// the codecs of Lookup, and those of RegisterPayload.
 func Payload(name string) (event.Codec, bool) {
-	if name == "avro" {
-		return avro.Codec{}, true
+	if codec := payloads[name]; codec != nil {
+		return codec, true
 	}
 	return Lookup(name)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"rivulet/event"
-	"rivulet/event/avro"
 	"rivulet/event/connect"
 	"rivulet/event/json"
 )
@@ -81,8 +80,6 @@ type Written interface {
 	// AppendJSON appends the record to dst as one JSON object.
 	AppendJSON(dst, data []byte) ([]byte, error)
 }
-
-var _ Written = (*avro.Schema)(nil)
 
 // confluentPrefix begins the content-types of the Confluent wire format: the name of the form of the payload follows.
 const confluentPrefix = "application/vnd.confluent."

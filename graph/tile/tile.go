@@ -14,7 +14,7 @@
 // # Why assembler
 //
 // Go's own package for this, simd/archsimd, is there only if the program is built with GOEXPERIMENT=simd. With `go run
-// ./cmd/rivulet demo` or `go test ./...` alone it is not set, and users would get plain Go; and its interface is
+// ./cmd/demo` or `go test ./...` alone it is not set, and users would get plain Go; and its interface is
 // experimental and may change with each release of Go. A package in C needs cgo and a C compiler.
 package tile
 

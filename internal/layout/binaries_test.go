@@ -8,13 +8,23 @@ import (
 	"rivulet/test/expect"
 )
 
-// parquet is large and slow to build. cmd/rivulet reads it: its demo and replay take the tables that the trainer takes.
+// parquet is large and slow to build.
 const parquet = "github.com/parquet-go/parquet-go"
 
 // TestBinariesOfTheStream asks the go command for all packages of a binary, libraries of libraries included.
 func TestBinariesOfTheStream(t *testing.T) {
 	if dependencies(t, "consumer")[parquet] {
 		t.Errorf("cmd/consumer is built with %s, which it never uses", parquet)
+	}
+	demo := dependencies(t, "demo")
+	for _, library := range []string{parquet, "github.com/bufbuild/protocompile", "github.com/twmb/avro",
+		"golang.org/x/oauth2", "github.com/minio/minio-go/v7/pkg/signer"} {
+		if demo[library] {
+			t.Errorf("cmd/demo is built with %s, which it never uses", library)
+		}
+		if !dependencies(t, "trainer")[library] {
+			t.Errorf("cmd/trainer is built without %s", library)
+		}
 	}
 	if !dependencies(t, "trainer")[parquet] {
 		t.Errorf("cmd/trainer is built without %s: either it lost a command, or this test would find nothing", parquet)

@@ -10,7 +10,7 @@
 //	config <- run                                         settings become running parts
 //	internal/refresh, internal/replay                     run by commands; they see no settings
 //
-// Wiring is for cmd and internal/demo, a command's body, alone: only they import config, run, run/connect,
+// Wiring is for cmd and internal/demo, the body of cmd/demo, alone: only they import config, run, run/connect,
 // internal/devstack, internal/cli, internal/refresh and internal/replay; run imports config, too.
 //
 // test/reference, the slow oracle, test/harness, test/chaos and the other helpers of tests are for tests

@@ -65,10 +65,11 @@ var only = []struct {
 	{"event/connect", []string{"schema"}},
 	{"event/table", nil},
 	{"event/fields", []string{"event", "event/connect", "event/table", "schema"}},
-	{"event/read", []string{"event", "event/avro", "event/connect", "event/fields", "event/json", "event/protobuf",
+	{"event/read", []string{"event", "event/connect", "event/fields", "event/json", "event/protobuf",
 		"schema"}},
 	{"event/read/readtest", []string{"event", "event/read"}},
 	{"event/eventtest", []string{"event"}},
+	{"event/avro", []string{"event", "event/connect", "event/fields", "event/read", "event/table", "schema"}},
 	{"event/…", []string{"event", "event/connect", "event/fields", "event/table", "schema"}},
 	{"test/eventpb", nil},
 	{"test/chaos", []string{"artifact", "event", "event/…", "test/chaos/…", "test/harness"}},
@@ -102,7 +103,8 @@ var only = []struct {
 		"internal/spelling"}},
 	{"dataset/generate", []string{"dataset", "graph"}},
 	{"dataset/leaks", []string{"dataset", "schema"}},
-	{"dataset/parquet", []string{"dataset", "dataset/table", "infer/target", "schema"}},
+	{"dataset/columnar", []string{"dataset/table"}},
+	{"dataset/parquet", []string{"dataset", "dataset/columnar", "dataset/table", "infer/target", "schema"}},
 	{"test/reference/convert", []string{"graph", "test/reference"}},
 	{"lab/mcond", []string{"internal/durable", "graph", "graph/gemm", "infer", "infer/attach", "infer/preprocess",
 		"trainer/descent",
@@ -110,7 +112,7 @@ var only = []struct {
 	{"lab/…", []string{"artifact", "dataset", "graph", "infer", "infer/attach", "infer/growth", "infer/propagation",
 		"infer/target", "lab/mcond", "lab/methods", "schema", "trainer", "trainer/condense", "trainer/eval", "trainer/features"}},
 	{"trainer/merge", []string{"dataset", "dataset/sidecar", "event", "graph", "infer/target", "schema"}},
-	{"trainer/lake", []string{"artifact", "dataset", "dataset/parquet", "dataset/table", "graph", "infer", "infer/…",
+	{"trainer/lake", []string{"artifact", "dataset", "dataset/columnar", "dataset/table", "graph", "infer", "infer/…",
 		"internal/durable"}},
 	{"trainer/…", []string{"trainer/…", "artifact", "artifact/baseline", "artifact/safetensors", "dataset",
 		"dataset/table", "infer/…", "graph",
@@ -133,7 +135,6 @@ var only = []struct {
 	{"internal/registry", []string{"event", "event/avro", "event/read", "event/json", "event/protobuf",
 		"internal/tlsclient"}},
 	{"internal/featurestore", []string{"event", "event/fields", "event/read", "mapping", "schema"}},
-	{"internal/msk", []string{"artifact/remote", "kafka", "kafka/retry"}},
 	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event",
 		"event/read", "internal/durable",
 		"kafka",
@@ -160,7 +161,7 @@ var only = []struct {
 	{"internal/explanation", []string{"consumer", "infer", "infer/attach", "infer/explain"}},
 	{"internal/quantile", nil},
 	{"internal/traces", []string{"consumer", "event"}},
-	{".", []string{"config", "run", "internal/build", "internal/traces"}},
+	{".", []string{"config", "run", "run/parts", "internal/build", "internal/traces"}},
 	{"internal/httpd", nil},
 	{"internal/devstack", nil},
 	{"internal/durable", nil},
@@ -175,7 +176,9 @@ var users = []struct {
 }{
 	{"config", []string{".", "cmd/…", "run/…", "internal/demo", "internal/bench"}},
 	{"run", []string{".", "cmd/…", "internal/demo", "internal/bench"}},
-	{"run/connect", []string{"cmd/…", "run", "internal/demo", "internal/bench"}},
+	{"run/connect", []string{"cmd/…", "run", "run/connect/…", "internal/demo", "internal/bench"}},
+	{"run/connect/…", []string{"cmd/…", "run/…", "internal/demo", "internal/bench"}}, // logins and registries register themselves
+	{"run/parts", []string{".", "cmd/consumer", "cmd/trainer", "cmd/rivulet"}},
 	{".", []string{"cmd/consumer"}},     // it is for programs of others
 	{"kafka/wire", []string{"kafka/…"}}, // others see its records by kafka's names
 	{"kafka/fetch", []string{"kafka"}},
@@ -184,7 +187,6 @@ var users = []struct {
 	{"kafka/txn", []string{"kafka"}},
 	{"internal/registry", []string{"run/…"}}, // a registry's client is the wiring's; the path sees an interface
 	{"internal/featurestore", []string{"run/connect", "cmd/rivulet"}},
-	{"internal/msk", []string{"run/connect"}},
 	{"internal/devstack", []string{"cmd/…", "internal/demo"}},
 	{"internal/cli/…", []string{"cmd/…", "internal/demo", "internal/bench"}},
 	{"internal/refresh", []string{"cmd/…"}},
@@ -192,8 +194,10 @@ var users = []struct {
 	{"internal/preflight", []string{"cmd/trainer"}},
 	{"internal/page", []string{"run"}},
 	{"internal/bench", []string{"cmd/rivulet"}},
-	// it brings a large library
-	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet", "trainer/lake"}},
+	{"internal/demo", []string{"cmd/demo"}},
+	// each brings a large library
+	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet"}},
+	{"artifact/remote/s3", []string{"run/parts", "run/connect/login"}},
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh"}},
 	{"lab/…", []string{"cmd/trainer", "lab/…"}}, // a laboratory: it reads the trainer, and no other room knows it
 	{"cmd/…", []string{"cmd/trainer"}},          // a command's own packages: Go lets nobody import a main
@@ -210,7 +214,9 @@ var never = []struct {
 	reach    []string
 }{
 	{"cmd/consumer", []string{"dataset/…", "trainer/…", "internal/devstack", "internal/demo", "internal/bench"}},
-	{"cmd/rivulet", []string{"internal/traces"}}, // nobody who tries the demo builds it
+	// a newcomer builds the demo first, and waits for all that it links
+	{"cmd/demo", []string{"internal/traces", "internal/bench", "internal/registry", "event/avro", "dataset/parquet",
+		"artifact/remote/s3", "run/parts", "run/connect/login", "run/connect/confluent"}},
 	{"cmd/trainer", []string{"internal/devstack", "internal/demo", "internal/bench"}},
 	{"trainer/…", []string{"serving", "mapping/…", "consumer/…", "producer"}},
 	{"consumer/…", []string{"serving", "producer", "artifact", "mapping/…"}},
@@ -387,7 +393,7 @@ func TestCheckFinds(t *testing.T) {
 		"trainer/fit":           of("trainer/features", "serving"),
 		"run":                   of("config", "consumer", "dataset"),
 		"cmd/consumer":          of("config", "run"),
-		"cmd/rivulet":           of("internal/demo"),
+		"cmd/demo":              of("internal/demo"),
 		"internal/demo":         of("internal/devstack", "run"),
 		"internal/replay":       of("internal/devstack"),
 		"internal/refresh":      of("config", "kafka", "serving"),

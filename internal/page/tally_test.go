@@ -12,6 +12,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
 	"rivulet/event"
+	_ "rivulet/event/avro" // it registers itself
 	eventjson "rivulet/event/json"
 	"rivulet/event/read"
 	"rivulet/kafka"

@@ -3,11 +3,11 @@ package connect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"rivulet/config"
 	"rivulet/internal/check"
-	"rivulet/internal/msk"
 	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 )
@@ -54,20 +54,31 @@ func AdviseKafka(err error, b config.Brokers) error {
 
 // login is the SASL login that the settings name.
 type login struct {
-	account
+	Account
 	mechanism string
+}
+
+// logins are those that need tokens, by their mechanisms in settings.
+var logins = map[string]func(config.KafkaSASL) (kafka.Login, error){}
+
+// RegisterLogin adds a login for a mechanism of kafka.sasl.mechanism that needs tokens. A package does it in its init,
+// and only programs that import that package carry it.
+func RegisterLogin(mechanism string, by func(config.KafkaSASL) (kafka.Login, error)) {
+	logins[mechanism] = by
 }
 
 // newLogin returns the login that the settings name, after a look at the files that it reads.
 func newLogin(s config.KafkaSASL) (kafka.Login, error) {
 	switch s.Mechanism {
-	case config.SASLOAuth:
-		return newTokens(s.OAuth)
-	case config.SASLAmazon:
-		return msk.NewLogin()
+	case config.SASLOAuth, config.SASLAmazon:
+		by := logins[s.Mechanism]
+		if by == nil {
+			return nil, fmt.Errorf("kafka.sasl.mechanism is %s, which this program is built without", s.Mechanism)
+		}
+		return by(s)
 	}
-	l := login{account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
-	_, _, err := l.account.Credentials()
+	l := login{Account{"kafka.sasl.password_file", s.Username, s.Password, s.PasswordFile}, s.Mechanism}
+	_, _, err := l.Account.Credentials()
 	return l, err
 }
 
@@ -76,7 +87,7 @@ func (l login) Mechanism() string { return strings.ToUpper(l.mechanism) }
 
 // Credentials returns the name and the password.
 func (l login) Credentials(context.Context) (username, password string, err error) {
-	return l.account.Credentials()
+	return l.Account.Credentials()
 }
 
 // anonymous is the name of a client that does not log in.

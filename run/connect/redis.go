@@ -69,7 +69,7 @@ func redisLogin(s config.RedisServer) (func() (username, password string, err er
 		return nil, nil // the URL's
 	}
 	username, password := s.URL.Login()
-	a := account{"redis.password_file", cmp.Or(s.Username, username), cmp.Or(s.Password, config.Secret(password)),
+	a := Account{"redis.password_file", cmp.Or(s.Username, username), cmp.Or(s.Password, config.Secret(password)),
 		s.PasswordFile}
 	_, _, err := a.Credentials()
 	return a.Credentials, err

@@ -54,6 +54,12 @@ func (f tlsFiles) client() (tlsclient.Source, error) {
 	return f, nil
 }
 
+// Authorities returns the certificates of the authorities in a file, "" for the system's, as a source that reads them
+// again for each connection. section is that of the setting ca_file.
+func Authorities(section, file string) (tlsclient.Source, error) {
+	return tlsFiles{section: section, ca: file}.client()
+}
+
 // Config reads the certificates of a client.
 func (f tlsFiles) Config() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
@@ -76,22 +82,22 @@ func (f tlsFiles) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// account is a login that settings name. The file of a password is read at each use, so that it can be renewed while
+// Account is a login that settings name. The file of a password is read at each use, so that it can be renewed while
 // the process runs.
-type account struct {
-	setting  string // of the file, such as registry.password_file
-	username string
-	password config.Secret
-	file     string // "": password is used
+type Account struct {
+	Setting  string // of the file, such as registry.password_file
+	Username string
+	Password config.Secret
+	File     string // "": Password is used
 }
 
 // Credentials returns the name and the password.
-func (a account) Credentials() (username, password string, err error) {
-	if a.file == "" {
-		return a.username, a.password.Reveal(), nil
+func (a Account) Credentials() (username, password string, err error) {
+	if a.File == "" {
+		return a.Username, a.Password.Reveal(), nil
 	}
-	password, err = readPassword(a.setting, a.file)
-	return a.username, password, err
+	password, err = readPassword(a.Setting, a.File)
+	return a.Username, password, err
 }
 
 // readPassword reads a password's file, without a line break at its end. key is the setting that names the file.

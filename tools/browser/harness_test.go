@@ -38,7 +38,7 @@ func program(t *testing.T, name string) string {
 
 var address = regexp.MustCompile(`the live page: (http://\S+/) \(Kafka (\S+), Redis (\S+)\)`)
 
-// demo is a running `rivulet demo --page`.
+// demo is a running `demo --page`.
 type demo struct {
 	url, kafka, redis string
 }
@@ -46,11 +46,11 @@ type demo struct {
 // startDemo starts a demo and waits until its page can be opened and the first stream is over.
 func startDemo(t *testing.T, args ...string) *demo {
 	t.Helper()
-	args = append([]string{"demo", "--page"}, args...)
+	args = append([]string{"--page"}, args...)
 	if data := os.Getenv("RIVULET_TEST_DATA"); data != "" {
 		args = append(args, "--data", data)
 	}
-	cmd := exec.Command(program(t, "rivulet"), args...)
+	cmd := exec.Command(program(t, "demo"), args...)
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

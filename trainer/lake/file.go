@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rivulet/dataset/parquet"
+	"rivulet/dataset/columnar"
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer/preprocess"
@@ -36,7 +36,7 @@ func eachRow(path string, fields []field, row func() error) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	err = parquet.Open(file, path, size, func(t table.File) error {
+	err = columnar.Open(file, path, size, func(t table.File) error {
 		var which []int
 		var there []*field
 		for k := range fields {
@@ -89,9 +89,12 @@ func open(path string) (readerAtCloser, int64, error) {
 }
 
 // write writes a table, which is whole or missing.
-func write(path string, columns []parquet.Column, rows func(add func([]table.Cell) error) error) error {
+func write(path string, columns []columnar.Column, rows func(add func([]table.Cell) error) error) error {
 	fill := func(w io.Writer) error {
-		out := parquet.NewColumnWriter(w, columns)
+		out, err := columnar.NewWriter(w, columns)
+		if err != nil {
+			return err
+		}
 		if err := rows(out.Write); err != nil {
 			return err
 		}

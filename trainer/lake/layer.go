@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rivulet/dataset/parquet"
+	"rivulet/dataset/columnar"
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer"
@@ -215,14 +215,14 @@ func (n *nodes) flush(add func([]table.Cell) error) error {
 }
 
 // columns are those of the table behind the layer.
-func (l *Layer) columns() []parquet.Column {
+func (l *Layer) columns() []columnar.Column {
 	if l.at == l.hops.Len() {
-		return []parquet.Column{{Name: "node", Type: parquet.Integer}, {Name: "logits", Type: parquet.Bytes}}
+		return []columnar.Column{{Name: "node", Type: columnar.Integer}, {Name: "logits", Type: columnar.Bytes}}
 	}
-	out := []parquet.Column{{Name: "node", Type: parquet.Integer}, {Name: "degree", Type: parquet.Number},
-		{Name: "state", Type: parquet.Bytes}, {Name: "part", Type: parquet.Bytes}}
+	out := []columnar.Column{{Name: "node", Type: columnar.Integer}, {Name: "degree", Type: columnar.Number},
+		{Name: "state", Type: columnar.Bytes}, {Name: "part", Type: columnar.Bytes}}
 	for k := range l.hops.Sent(l.at) {
-		out = append(out, parquet.Column{Name: message(k), Type: parquet.Number})
+		out = append(out, columnar.Column{Name: message(k), Type: columnar.Number})
 	}
 	return out
 }

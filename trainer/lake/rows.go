@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"rivulet/artifact"
-	"rivulet/dataset/parquet"
+	"rivulet/dataset/columnar"
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer/growth"
@@ -61,8 +61,8 @@ func (r *Rows) Run(from, to string) error {
 		}
 	}
 	size := max(1, batchNumbers/width)
-	columns := []parquet.Column{{Name: idColumn, Type: parquet.Text}, {Name: clustersColumn, Type: parquet.Integers},
-		{Name: weightsColumn, Type: parquet.Numbers}}
+	columns := []columnar.Column{{Name: idColumn, Type: columnar.Text}, {Name: clustersColumn, Type: columnar.Integers},
+		{Name: weightsColumn, Type: columnar.Numbers}}
 	return write(to, columns, func(add func([]table.Cell) error) error {
 		if err := eachRow(from, fields, func() error {
 			if id == "" {

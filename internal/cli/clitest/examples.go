@@ -144,6 +144,9 @@ func commandLines(example string) [][]string {
 		for len(words) > 1 && setting.MatchString(words[0]) { // NAME=value before the command
 			words = words[1:]
 		}
+		if len(words) > 2 && words[0] == "go" && words[1] == "run" {
+			words = words[2:]
+		}
 		all[i] = words
 		if k := slices.IndexFunc(words, func(w string) bool { return w == "<" || w == ">" || w == "2>&1" }); k >= 0 {
 			all[i] = words[:k]

@@ -37,23 +37,20 @@ type Data struct {
 	Checked bool
 
 	Notes io.Writer // gets the data set's notes, a line each; standard error by default
-
-	more []dataset.Format
 }
 
 // Register adds --data, --format, --split-seed, --preset, --preset-nodes, --preset-seed and the flags of tables. A
 // command with a flag --nodes of its own registers it before. fallback is the preset to use if neither --data nor
-// --preset is given; empty means that one of them must be. more are formats beside package dataset's: a command that
-// can read Parquet adds it here.
-func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Data {
-	d := &Data{Notes: os.Stderr, more: more}
+// --preset is given; empty means that one of them must be.
+func Register(flags *pflag.FlagSet, fallback string) *Data {
+	d := &Data{Notes: os.Stderr}
 	meaning := "one of them is required"
 	if fallback != "" {
 		meaning = "neither: preset " + fallback
 	}
 	help.Group(flags, "Data", func() {
 		flags.StringVar(&d.Dir, "data", "", "directory or file of a data set; or --nodes and --edges, or --preset; "+meaning)
-		flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(d.formats(),
+		flags.StringVar(&d.Format, "format", "", "format of --data: "+strings.Join(formats(),
 			", ")+"; empty: recognised by its files")
 		flags.Uint64Var(&d.SplitSeed, "split-seed", 1, "seed of the random split, 50/25/25, of data without one")
 		flags.StringVar(&d.Preset, "preset", "", "generate a graph instead: "+strings.Join(generate.Presets(), ", "))
@@ -66,9 +63,9 @@ func Register(flags *pflag.FlagSet, fallback string, more ...dataset.Format) *Da
 	return d
 }
 
-func (d *Data) formats() []string {
+func formats() []string {
 	var names []string
-	for _, f := range append(dataset.Formats(), d.more...) {
+	for _, f := range dataset.Formats() {
 		names = append(names, f.Name)
 	}
 	return names
@@ -148,7 +145,7 @@ func (d *Data) Warn(name string, warnings []string) error {
 
 // options are the options for opening the data set.
 func (d *Data) options() dataset.OpenOptions {
-	return dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, More: d.more, Tables: d.Tables, Faults: d.Faults}
+	return dataset.OpenOptions{Format: d.Format, SplitSeed: d.SplitSeed, Tables: d.Tables, Faults: d.Faults}
 }
 
 // namesTables reports whether flags name tables.

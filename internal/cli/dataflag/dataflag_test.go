@@ -12,10 +12,10 @@ import (
 	"rivulet/test/expect"
 )
 
-func parse(t *testing.T, line string, more ...dataset.Format) (*Data, *strings.Builder) {
+func parse(t *testing.T, line string) (*Data, *strings.Builder) {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	d := Register(flags, "", more...)
+	d := Register(flags, "")
 	expect.OK(t, flags.Parse(strings.Fields(line)))
 	notes := &strings.Builder{}
 	d.Notes = notes
@@ -83,13 +83,13 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A command reads the formats that it names beside those of package dataset.
-func TestMoreFormats(t *testing.T) {
-	other := dataset.Format{Name: "other", Found: func(string) bool { return false },
+// A command reads the formats that packages registered beside those of package dataset.
+func TestRegisteredFormats(t *testing.T) {
+	dataset.Register(dataset.Format{Name: "other", Found: func(string) bool { return false },
 		Read: func(string, dataset.OpenOptions) (*dataset.Dataset, error) {
 			return &dataset.Dataset{Name: "of another"}, nil
-		}}
-	d, _ := parse(t, "--format other --data x", other)
+		}})
+	d, _ := parse(t, "--format other --data x")
 	if set, err := d.Open(""); err != nil || set.Name != "of another" {
 		t.Errorf("%v, %v", set, err)
 	}

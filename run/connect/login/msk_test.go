@@ -1,4 +1,4 @@
-package msk
+package login
 
 import (
 	"encoding/base64"
@@ -22,7 +22,7 @@ func TestTokensAreSignedAsByAWS(t *testing.T) {
 		"FwoGZXIvYXdzEXAMPLE/token+with=signs==": "&X-Amz-Security-Token=FwoGZXIvYXdzEXAMPLE%2Ftoken%2Bwith%3Dsigns%3D%3D" +
 			"&X-Amz-SignedHeaders=host&X-Amz-Signature=a45fcbc9c26667357288a9d8f78022a2ebdfef544ba46962b287ec2922b434e2",
 	} {
-		token := Token("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", session, "eu-central-1", at)
+		token := signedToken("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", session, "eu-central-1", at)
 		got, err := base64.RawURLEncoding.DecodeString(token)
 		if want = begin + want + "&User-Agent=rivulet"; err != nil || string(got) != want {
 			t.Errorf("%v, the token has\n%s, want\n%s", err, got, want)
@@ -31,16 +31,16 @@ func TestTokensAreSignedAsByAWS(t *testing.T) {
 }
 
 // A login takes its credentials and the region of the environment. Without a region it is refused by its setting.
-func TestLogin(t *testing.T) {
+func TestAmazonLogin(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
-	if _, err := NewLogin(); err == nil {
+	if _, err := newAmazon(); err == nil {
 		t.Error("a login without a region")
 	}
 	t.Setenv("AWS_DEFAULT_REGION", "eu-central-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	l, err := NewLogin()
+	l, err := newAmazon()
 	expect.OK(t, err)
 	user, token, err := l.Credentials(t.Context())
 	if err != nil || user != "" || len(token) < 100 || l.Mechanism() != kafka.OAuthBearer {

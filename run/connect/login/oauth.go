@@ -1,4 +1,4 @@
-package connect
+package login
 
 import (
 	"cmp"
@@ -22,12 +22,13 @@ import (
 	"rivulet/internal/tlsclient"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
+	"rivulet/run/connect"
 )
 
 // tokenLogin is a login by OAUTHBEARER. It gets its token by the client credentials grant, and keeps it until shortly
 // before it expires.
 type tokenLogin struct {
-	account // of the client at the issuer
+	account connect.Account // of the client at the issuer
 	url     string
 	scopes  []string
 	more    url.Values // further parameters of the request
@@ -44,13 +45,14 @@ const tokenTimeout = 10 * time.Second
 
 // newTokens reads the secret and the certificates. It asks for no token yet.
 func newTokens(o config.OAuth) (kafka.Login, error) {
-	secure, err := tlsFiles{section: "kafka.sasl.oauth", ca: o.CAFile}.client()
+	secure, err := connect.Authorities("kafka.sasl.oauth", o.CAFile)
 	if err != nil {
 		return nil, err
 	}
 	l := &tokenLogin{url: o.TokenURL, scopes: o.Scopes, more: url.Values{}, extends: o.Extensions,
-		client:  &http.Client{Transport: tlsclient.Transport(secure), Timeout: tokenTimeout},
-		account: account{"kafka.sasl.oauth.client_secret_file", o.ClientID, o.ClientSecret, o.ClientSecretFile}}
+		client: &http.Client{Transport: tlsclient.Transport(secure), Timeout: tokenTimeout},
+		account: connect.Account{Setting: "kafka.sasl.oauth.client_secret_file", Username: o.ClientID,
+			Password: o.ClientSecret, File: o.ClientSecretFile}}
 	for name, value := range o.Parameters {
 		l.more.Set(name, value)
 	}

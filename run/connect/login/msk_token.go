@@ -1,6 +1,4 @@
-// Package msk makes the tokens by which a client of Amazon MSK logs in as a user or role of AWS IAM. Brokers take them
-// by the mechanism OAUTHBEARER.
-package msk
+package login
 
 import (
 	"crypto/hmac"
@@ -17,9 +15,9 @@ const (
 	service   = "kafka-cluster"
 )
 
-// Token returns a token for the clusters of a region, which is valid for 15 minutes: the address of a request to
+// signedToken returns a token for the clusters of a region, which is valid for 15 minutes: the address of a request to
 // connect that is signed in its query (AWS Signature Version 4), in base64. The keys of a user have no session.
-func Token(id, secret, session, region string, now time.Time) string {
+func signedToken(id, secret, session, region string, now time.Time) string {
 	at := now.UTC().Format("20060102T150405Z")
 	scope := strings.Join([]string{at[:8], region, service, "aws4_request"}, "/")
 	query := url.Values{"Action": {service + ":Connect"}, "X-Amz-Algorithm": {algorithm},

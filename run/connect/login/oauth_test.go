@@ -1,4 +1,4 @@
-package connect
+package login
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	kafkawire "rivulet/kafka/wire"
+	"rivulet/run/connect"
 	"rivulet/test/expect"
 )
 
@@ -76,7 +77,7 @@ func (i *issuer) settings(t *testing.T) config.KafkaSASL {
 func TestTokensOfAnIssuer(t *testing.T) {
 	i := startIssuer(t)
 	s := i.settings(t)
-	l, err := newLogin(s)
+	l, err := newTokens(s.OAuth)
 	if err != nil || i.asked != 0 {
 		t.Fatalf("%v, asked %d times before there is a connection", err, i.asked)
 	}
@@ -86,7 +87,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		t.Fatalf("%v, %d tokens for two connections", err, i.asked)
 	}
 	i.lives, i.word = 1, "another"
-	l, err = newLogin(s)
+	l, err = newTokens(s.OAuth)
 	expect.OK(t, err)
 	_, _, err = l.Credentials(t.Context())
 	if err == nil || retry.Judge(err) != retry.Permanent ||
@@ -105,7 +106,7 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		t.Errorf("an issuer that is away for a moment: %v", err)
 	}
 	s.OAuth.CAFile = s.OAuth.ClientSecretFile
-	expect.Error(t, expect.ErrorOf(newLogin(s)), "kafka.sasl.oauth.ca_file", "no certificates")
+	expect.Error(t, expect.ErrorOf(newTokens(s.OAuth)), "kafka.sasl.oauth.ca_file", "no certificates")
 }
 
 // The issuer gets the parameters of the settings beside its own, and brokers get the extensions.
@@ -114,7 +115,7 @@ func TestParametersAndExtensions(t *testing.T) {
 	s := i.settings(t)
 	s.OAuth.Parameters = config.Map{"audience": "kafka & more", "resource": "urn:a"}
 	s.OAuth.Extensions = config.Map{"logicalCluster": "lkc-1", "identityPoolId": "pool-1"}
-	l, err := newLogin(s)
+	l, err := newTokens(s.OAuth)
 	expect.OK(t, err)
 	_, message, err := kafkawire.Mechanism(l).Start(t.Context())
 	expect.OK(t, err)
@@ -143,7 +144,7 @@ func TestTokensWithoutALifetime(t *testing.T) {
 		"wrong claim":   {jwt(`{"exp":"soon"}`), 1},
 		"opaque":        {"opaque", 1},
 	} {
-		l, err := newLogin(i.settings(t))
+		l, err := newTokens(i.settings(t).OAuth)
 		expect.OK(t, err)
 		i.token, i.asked = c.token, 0
 		for range 2 {
@@ -158,7 +159,7 @@ func TestTokensWithoutALifetime(t *testing.T) {
 // it is an outage.
 func TestRefusedTokens(t *testing.T) {
 	i := startIssuer(t)
-	l, err := newLogin(i.settings(t))
+	l, err := newTokens(i.settings(t).OAuth)
 	expect.OK(t, err)
 	tokens := l.(kafkawire.TokenLogin)
 	connect := func(answer string) error {
@@ -199,7 +200,7 @@ func TestOAuthBearerOnKafka(t *testing.T) {
 	for _, token := range []string{"", "nonsense"} {
 		i.token = token
 		b := config.Brokers{Brokers: []string{"127.0.0.1:" + strconv.Itoa(port+1)}, ClientID: "test", SASL: i.settings(t)}
-		client, err := Kafka(b, "arrivals")
+		client, err := connect.Kafka(b, "arrivals")
 		expect.OK(t, err)
 		reader, err := kafka.NewReader(client, kafka.ReaderOptions{Topic: "arrivals"}, retry.Patience{})
 		expect.OK(t, err)

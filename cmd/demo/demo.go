@@ -1,3 +1,6 @@
+// Command demo shows the whole stream in one process, on services that are embedded in it. It is a program of its own:
+// somebody who has just cloned the repository compiles nothing else. It reads CSV and GraphSAINT arrays, and knows no
+// Parquet, schema registry, bucket or login.
 package main
 
 import (
@@ -13,12 +16,12 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
-	"rivulet/dataset/parquet"
 	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/demo"
+	"rivulet/internal/help"
 	"rivulet/internal/observe"
 	"rivulet/trainer"
 )
@@ -34,7 +37,9 @@ type demoFlags struct {
 	data               *dataflag.Data
 }
 
-func demoCommand() *cobra.Command {
+func main() { cli.Main(command()) }
+
+func command() *cobra.Command {
 	f := &demoFlags{Options: demo.Options{Train: trainer.Defaults(), Batch: 256}}
 	f.Train.Costs = false // the demo measures the stream
 	cmd := &cobra.Command{
@@ -49,9 +54,10 @@ func demoCommand() *cobra.Command {
 			"each with its edges to the nodes of the original graph and to earlier arrivals, which get rows of M\n" +
 			"(attach.arrivals). The table compares with the same artifact without such rows.",
 		Args: cobra.NoArgs,
-		Example: "  rivulet demo\n  rivulet demo --preset small --mode graph --batch 64\n" +
-			"  rivulet demo --preset flickr --json\n  rivulet demo --data shop --artifact out/shop --model gcn\n" +
-			"  rivulet demo --grow\n  rivulet demo --page",
+		Example: "  go run ./cmd/demo\n  go run ./cmd/demo --preset small --mode graph --batch 64\n" +
+			"  go run ./cmd/demo --preset flickr --json\n" +
+			"  go run ./cmd/demo --data shop --artifact out/shop --model gcn\n" +
+			"  go run ./cmd/demo --grow\n  go run ./cmd/demo --page",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.register(cmd.Flags())
@@ -59,6 +65,7 @@ func demoCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("seed", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "artifact")
 	cmd.MarkFlagsMutuallyExclusive("grow", "page")
+	help.Install(cmd)
 	return cmd
 }
 
@@ -77,7 +84,7 @@ func (f *demoFlags) register(flags *pflag.FlagSet) {
 		"serve the live page beside the stream, print its address, and after the stream send arrivals on, "+
 			"20 a second unless --rate says otherwise, until it is stopped")
 	flags.IntVar(&f.Train.Nodes, "nodes", 0, "synthetic nodes; 0: by --ratio")
-	f.data = dataflag.Register(flags, demoPreset, parquet.Format)
+	f.data = dataflag.Register(flags, demoPreset)
 	flags.Float64Var(&f.Train.Ratio, "ratio", 0,
 		"synthetic nodes as a share of the original graph's; 0: 1%, but ten a class (and type of edges) if the labels allow")
 	flags.Uint64Var(&f.Train.Seed, "seed", 0, "seed of the training, and of the stream of --grow")

@@ -1,4 +1,6 @@
-package remote
+// Package s3 reads artifacts of buckets of S3, and of servers that speak its protocol. A program that imports it takes
+// addresses s3://bucket/path ([remote.Open]).
+package s3
 
 import (
 	"cmp"
@@ -12,10 +14,14 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/signer"
+
+	"rivulet/artifact/remote"
 )
 
-// bucket returns the source of an address s3://bucket/path.
-func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
+func init() { remote.Register("s3", bucket) }
+
+// bucket returns the address of the files of s3://bucket/path, and a client that asks for them.
+func bucket(u *url.URL, transport http.RoundTripper) (*url.URL, *http.Client, error) {
 	region := cmp.Or(Region(), "us-east-1")
 	base := &url.URL{Scheme: "https", Host: "s3." + region + "." + domainOf(region), Path: u.Path}
 	if strings.Contains(u.Host, ".") { // certificates of AWS have one label in front of s3
@@ -26,12 +32,12 @@ func bucket(u *url.URL, transport http.RoundTripper) (*source, error) {
 	if other := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); other != "" {
 		at, err := url.Parse(other)
 		if err != nil || at.Host == "" || at.User != nil {
-			return nil, errors.New("AWS_ENDPOINT_URL is no address such as https://minio:9000")
+			return nil, nil, errors.New("AWS_ENDPOINT_URL is no address such as https://minio:9000")
 		}
 		base = at.JoinPath(u.Host, u.Path) // servers other than AWS have no name for each bucket
 	}
 	s := &signed{next: transport, region: region, by: NewAWS()}
-	return &source{base, &http.Client{Transport: s, CheckRedirect: stay}}, nil
+	return base, &http.Client{Transport: s, CheckRedirect: stay}, nil
 }
 
 // partitions are the domains of AWS' partitions, by how the names of their regions begin.
