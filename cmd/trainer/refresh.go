@@ -401,7 +401,7 @@ func (f *refreshFlags) resume(r *refresh.Refresher, copies *refresh.Copies) erro
 		r.Current = graph.Artifact()
 	}
 	r.Log.Info("going on from an earlier refresh", "graph", graph.Dir, "artifact", graph.State.Version, "nodes",
-		graph.Nodes())
+		graph.NodesOfT())
 	return nil
 }
 

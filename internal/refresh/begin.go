@@ -12,19 +12,19 @@ import (
 
 // begin returns the offsets from which new arrivals are read, nil for all of the topic. It fails if graph, group and
 // topic do not belong together: some arrivals would be lost.
-func (r *Refresher) begin(ctx context.Context, t *kafka.Reader) (kafka.Offsets, error) {
-	if r.Arrivals.Group == "" {
+func (o *round) begin(ctx context.Context, t *kafka.Reader) (kafka.Offsets, error) {
+	if o.Arrivals.Group == "" {
 		return nil, nil
 	}
 	g, err := t.Group(ctx)
 	if err != nil {
 		return nil, err
 	}
-	have, err := r.belong(g)
+	have, err := o.belong(g)
 	if err != nil {
 		return nil, err
 	}
-	return have, r.checkRange(ctx, t, have)
+	return have, o.checkRange(ctx, t, have)
 }
 
 // belong returns the graph's offsets, and an error if the group's do not belong to them.
@@ -76,7 +76,7 @@ func own(group string, g *kafka.ReaderGroup) error {
 }
 
 // checkRange compares the graph's offsets with the records that the topic has now.
-func (r *Refresher) checkRange(ctx context.Context, t *kafka.Reader, have kafka.Offsets) error {
+func (o *round) checkRange(ctx context.Context, t *kafka.Reader, have kafka.Offsets) error {
 	first, end, err := t.Range(ctx)
 	if err != nil {
 		return err
@@ -86,10 +86,10 @@ func (r *Refresher) checkRange(ctx context.Context, t *kafka.Reader, have kafka.
 		case have[at] > end[at]:
 			return fmt.Errorf("%s has the arrivals of %s/%d before offset %d, and the topic ends at %d: was it made anew? "+
 				"Then give another --group and another --data-out, and this graph's data as --data",
-				r.graphName(), at.Topic, at.Partition, have[at], end[at])
+				o.graphName(), at.Topic, at.Partition, have[at], end[at])
 		case have[at] < first[at]:
-			r.gone += first[at] - have[at]
-			r.Log.Warn("records of the topic are gone before a refresh has read them; let it keep them for longer than --every",
+			o.Report.Gone += first[at] - have[at]
+			o.Log.Warn("records of the topic are gone before a refresh has read them; let it keep them for longer than --every",
 				"topic", at.Topic, "partition", at.Partition, "from", have[at], "to", first[at]-1)
 		}
 	}

@@ -1,11 +1,10 @@
 // Package refresh makes the next artifact of a graph that grows: one round reads the arrivals and labels that have
 // come, merges them into T, trains anew with the options of the artifact that serves, compares the two on the
-// validation nodes, and publishes. The trainer's refresh command and the demo run it.
+// validation nodes, and publishes. The trainer's refresh command runs it.
 //
-//	report, err := r.Next(ctx, "out/next", "data/next")   // a whole round
+//	report, err := r.Next(ctx, "out/next", "data/next")
 //
-//	round, err := r.Make(ctx, "out/next")                 // or its halves: a written artifact that is no worse, or
-//	err = r.Publish(ctx, round, "data/next")              // nothing new; the graph, Redis, and last the group's offsets
+// [round.run] is that round on one screen: read, merge, train, compare, store, publish, commit.
 //
 // # Files that outlive the process
 //
@@ -25,5 +24,5 @@
 // group's lag: they may be behind the graph's, never ahead, and are committed with a note that distinguishes them from
 // consumers' offsets.
 //
-// [rivulet/trainer/merge] merges, in memory or in files beside the files of the graph that they become.
+// [rivulet/trainer/merge] merges, in memory.
 package refresh

@@ -2,10 +2,9 @@ package refresh
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"rivulet/artifact"
 
+	"rivulet/artifact"
 	"rivulet/kafka"
 	"rivulet/trainer"
 )
@@ -30,17 +29,17 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 			r.anew = true
 			return nil, nil
 		}
-		o := &Round{grown: g, Bundle: b, Report: Report{Nodes: g.nodesOfT(), Artifact: g.Artifact(),
+		o := &round{Refresher: r, grown: g, bundle: b, Report: Report{Nodes: g.NodesOfT(), Artifact: g.Artifact(),
 			Version: b.Manifest.Version, Data: g.Dir, Finished: b.Manifest.Version}}
 		report = &o.Report
-		if err := r.publishAgain(ctx, o); err != nil {
+		if err := o.publishAgain(ctx); err != nil {
 			return report, err
 		}
 		r.Log.Info("published what an earlier refresh had left unpublished", "version", b.Manifest.Version, "graph", g.Dir)
 	}
 	committed, err := r.commitBehind(ctx)
 	if report == nil && committed {
-		report = &Report{Nodes: g.nodesOfT(), Data: g.Dir}
+		report = &Report{Nodes: g.NodesOfT(), Data: g.Dir}
 	}
 	if report != nil {
 		report.Committed = committed
@@ -48,23 +47,17 @@ func (r *Refresher) finish(ctx context.Context) (*Report, error) {
 	return report, err
 }
 
-// publishAgain compares an artifact with the version that serves now, and publishes it.
-func (r *Refresher) publishAgain(ctx context.Context, o *Round) error {
-	was, release, err := r.serving(ctx)
+// publishAgain compares the artifact with the version that serves now, unless that is the same, and publishes it.
+func (o *round) publishAgain(ctx context.Context) error {
+	defer o.let()
+	was, err := o.serving(ctx)
+	if err == nil && was != nil && was.ID() != o.Report.Version {
+		err = o.compare(ctx, trainer.Defaults().Batch)
+	}
 	if err != nil {
 		return err
 	}
-	defer release()
-	if was != nil && was.ID() != o.Report.Version {
-		if err := r.compare(ctx, o, was, trainer.Defaults().Batch); err != nil {
-			return err
-		}
-	}
-	if was != nil && r.Current == "" {
-		id := was.ID()
-		o.expect = &id
-	}
-	return r.toRedis(ctx, o, r.Graph)
+	return o.publish(ctx)
 }
 
 // commitBehind commits the graph's offsets if the group's are behind them.
@@ -92,26 +85,6 @@ func (r *Refresher) commitBehind(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// Stopped is the error of a refresh that was stopped from outside.
-type Stopped struct {
-	Doing string // the step that was stopped
-	Left  string // the finished steps, and the next refresh's first action
-	cause error
-}
-
-func (e *Stopped) Error() string { return fmt.Sprintf("stopped while %s: %s", e.Doing, e.Left) }
-
-// Unwrap returns the error of the context.
-func (e *Stopped) Unwrap() error { return e.cause }
-
-// stopped turns the error of a context that has ended into a [*Stopped].
-func (r *Refresher) stopped(ctx context.Context, o *Report, err error) error {
-	if err == nil || ctx.Err() == nil || errors.As(err, new(*Stopped)) {
-		return err
-	}
-	return &Stopped{Doing: r.doing, Left: o.left(), cause: ctx.Err()}
 }
 
 // commit stores how far the graph has read the arrivals.

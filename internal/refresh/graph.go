@@ -2,7 +2,6 @@ package refresh
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,11 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"rivulet/artifact"
 	"rivulet/dataset"
 	"rivulet/internal/durable"
 	"rivulet/kafka"
-	"rivulet/trainer/features"
 )
 
 // Files beside the data set.
@@ -54,8 +51,8 @@ func NewGraph(dir string, d *dataset.Dataset) (*Graph, error) {
 	return g.known(fingerprint)
 }
 
-// nodesOfT returns the number of nodes that a model is trained on, N.
-func (g *Graph) nodesOfT() int { return len(g.Train) + len(g.Unlabelled) }
+// NodesOfT returns the number of nodes that a model is trained on, N.
+func (g *Graph) NodesOfT() int { return len(g.Train) + len(g.Unlabelled) }
 
 // known adds the state that is stored beside the graph, whose fingerprint it must have.
 func (g *Graph) known(fingerprint string) (*Graph, error) {
@@ -98,39 +95,6 @@ func readState(dir string) (s *State, found bool, err error) {
 		return nil, false, fmt.Errorf("%s: %w", filepath.Join(dir, stateFile), err)
 	}
 	return s, true, nil
-}
-
-// encode makes the features of a graph whose columns have names: by the schema of the version that serves, or by one
-// fitted on them if nothing serves. The graph that is stored has these features.
-func (r *Refresher) encode(ctx context.Context) error {
-	if r.Graph.Columns == nil {
-		return nil
-	}
-	var manifest *artifact.Manifest
-	was, release, err := r.serving(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if was != nil {
-		manifest = was.Manifest()
-	}
-	options, err := r.Options(manifest)
-	if err != nil {
-		return err
-	}
-	if was != nil {
-		if options.Keep = was.Info().Schema; options.Keep == nil {
-			return fmt.Errorf("the features of %s have names, and artifact %s has no schema for them", r.Graph.Name, was.ID())
-		}
-	}
-	d, _, err := features.Encode(r.Graph.Dataset, options.Keep, options.Schema)
-	if err != nil {
-		return err
-	}
-	g := *r.Graph
-	g.Dataset, r.Graph = d, &g
-	return nil
 }
 
 // Resume returns the graph to go on from: the newest one in dirs, or g itself if none of them is newer. dirs without

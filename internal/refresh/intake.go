@@ -22,7 +22,7 @@ const (
 
 // intake gathers records of arrivals, decodes them together, and passes them to a merger in their order.
 type intake struct {
-	r        *Refresher
+	o        *round
 	m        *merge.Merger
 	decoder  *consumer.Decoder
 	features int // d
@@ -37,9 +37,9 @@ type intake struct {
 	unread error // why it could not be read
 }
 
-func (r *Refresher) newIntake(m *merge.Merger) *intake {
-	in := &intake{r: r, m: m, decoder: consumer.NewDecoder(r.Forms, r.Limits), features: r.Graph.X.Cols()}
-	in.decoder.LookUp(r.Features, retry.Patience{Logger: r.Log})
+func (o *round) newIntake(m *merge.Merger) *intake {
+	in := &intake{o: o, m: m, decoder: consumer.NewDecoder(o.Forms, o.Limits), features: o.Graph.X.Cols()}
+	in.decoder.LookUp(o.Features, retry.Patience{Logger: o.Log})
 	in.decoder.Reads(nil, m.Relations())
 	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
 	return in
@@ -79,7 +79,7 @@ func (in *intake) pass(t *consumer.Taken) {
 	case t.Kind == read.KindForget:
 		in.m.Forget(t.ID)
 	case t.Kind == read.KindEdge:
-		if fault := in.r.Limits.CheckEdge(&t.Edge); fault != nil {
+		if fault := in.o.Limits.CheckEdge(&t.Edge); fault != nil {
 			in.m.Refuse(fault)
 			in.refused.add(fault)
 			return
@@ -101,11 +101,11 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 	}
 	var s *schema.Schema
 	in.asked = true
-	if s, in.unread = in.r.schema(ctx); s != nil && in.r.IgnoreUnknown {
+	if s, in.unread = in.o.schema(ctx); s != nil && in.o.IgnoreUnknown {
 		s = s.IgnoringUnknown()
 	}
-	if s != nil && in.r.Forms.Mapping != nil {
-		s = s.WithOptional(in.r.Forms.Mapping.Optional)
+	if s != nil && in.o.Forms.Mapping != nil {
+		s = s.WithOptional(in.o.Forms.Mapping.Optional)
 	}
 	in.decoder.Reads(s, in.m.Relations())
 	return in.decoder.Messages(ctx, in.held, in.features)
@@ -120,14 +120,13 @@ func needSchema(taken []consumer.Taken) bool {
 }
 
 // schema returns the schema by whose positions arrivals are read; nil if there is none.
-func (r *Refresher) schema(ctx context.Context) (*schema.Schema, error) {
-	if s := r.Graph.Schema; s != nil {
+func (o *round) schema(ctx context.Context) (*schema.Schema, error) {
+	if s := o.Graph.Schema; s != nil {
 		return s, nil
 	}
-	v, release, err := r.serving(ctx)
+	v, err := o.serving(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	return r.keptSchema(v)
+	return o.keptSchema(v)
 }

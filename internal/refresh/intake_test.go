@@ -89,12 +89,12 @@ func mergedOf(t *testing.T, lines string, store *numbers) merge.Report {
 	}
 	g, err := NewGraph("", data)
 	expect.OK(t, err)
-	r := &Refresher{Graph: g, Arrivals: Source{File: file}}
+	r := &round{Refresher: &Refresher{Graph: g, Arrivals: Source{File: file}}}
 	if store != nil {
 		r.Features = store
 	}
 	m := merge.New(g.Dataset)
-	if _, err := r.read(t.Context(), m); err != nil {
+	if err := r.read(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	grown, report, err := m.Grow(t.Context(), true)

@@ -13,14 +13,14 @@ import (
 
 // keptSchema returns the schema of the graph's positions: the one stored with it or, if there is none, the serving
 // version's (was, may be nil); nil if features have no names.
-func (r *Refresher) keptSchema(was *serving.Version) (*schema.Schema, error) {
-	if s := r.Graph.Schema; s != nil || was == nil {
+func (o *round) keptSchema(was *serving.Version) (*schema.Schema, error) {
+	if s := o.Graph.Schema; s != nil || was == nil {
 		return s, nil
 	}
 	s := was.Info().Schema
-	if s != nil && s.Width() != r.Graph.X.Cols() {
-		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", r.Graph.Name,
-			r.Graph.X.Cols(), was.ID(), s.Width())
+	if s != nil && s.Width() != o.Graph.X.Cols() {
+		return nil, fmt.Errorf("the features of %s have %d positions, and the schema of %s has %d", o.Graph.Name,
+			o.Graph.X.Cols(), was.ID(), s.Width())
 	}
 	return s, nil
 }
@@ -32,7 +32,7 @@ var errNoValues = errors.New(
 		"tables again (--data)")
 
 // refit fits a schema on the graph with its arrivals, and makes its features by that.
-func (o *Round) refit(options *trainer.Options) (err error) {
+func (o *round) refit(options *trainer.Options) (err error) {
 	d := o.grown.Dataset
 	if d.Values == nil {
 		return errNoValues
@@ -52,7 +52,7 @@ func encoded(d *dataset.Dataset, options trainer.Options) (*dataset.Dataset, *sc
 }
 
 // positions returns the validation nodes with features in the positions of the version that serves.
-func (o *Round) positions(d *dataset.Dataset, was *serving.Version) (*dataset.Dataset, error) {
+func (o *round) positions(d *dataset.Dataset, was *serving.Version) (*dataset.Dataset, error) {
 	s := o.grown.Schema
 	if was == nil || s == nil || was.Info().Schema == nil || was.Info().Schema.Hash() == s.Hash() {
 		return d, nil

@@ -47,29 +47,37 @@ func ParseSource(text string) (Source, error) {
 	return Source{File: text}, err
 }
 
-// read passes all arrivals and labels to a merger, and returns the next offsets of a topic of arrivals.
-func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offsets, err error) {
-	in := r.newIntake(m)
-	next, err = r.records(ctx, r.Arrivals, &r.Forms, func(rec *kafka.Record) error { return in.add(ctx, rec) })
+// read passes all arrivals, ids to forget and labels to a merger.
+func (o *round) read(ctx context.Context, m *merge.Merger) (err error) {
+	in := o.newIntake(m)
+	o.next, err = o.records(ctx, o.Arrivals, &o.Forms, func(rec *kafka.Record) error { return in.add(ctx, rec) })
 	if err == nil {
 		err = in.decode(ctx)
-	}
-	for _, id := range r.Forget {
-		m.Forget(id)
 	}
 	if err == nil && in.unread != nil {
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)
 	}
 	if err == nil {
-		err = r.useless(r.Arrivals, "arrivals", m.Report.Arrivals+m.Report.EdgeRecords, in.refused, wantArrival)
+		err = o.useless(o.Arrivals, "arrivals", m.Report.Arrivals+m.Report.EdgeRecords, in.refused, wantArrival)
 	}
-	if err != nil || r.Labels.File == "" && r.Labels.Topic == "" {
-		return next, err
+	if err != nil {
+		return err
 	}
-	r.doing = "reading labels"
+	for _, id := range o.Forget {
+		m.Forget(id)
+	}
+	if o.Labels.File == "" && o.Labels.Topic == "" {
+		return nil
+	}
+	return o.readLabels(ctx, m)
+}
+
+// readLabels passes all labels to a merger.
+func (o *round) readLabels(ctx context.Context, m *merge.Merger) error {
+	o.doing = "reading labels"
 	var refused refusals
-	labels := r.Forms.OfLabels()
-	_, err = r.records(ctx, r.Labels, labels, func(rec *kafka.Record) error {
+	labels := o.Forms.OfLabels()
+	_, err := o.records(ctx, o.Labels, labels, func(rec *kafka.Record) error {
 		l, err := labels.Label(read.Record{Value: rec.Value, Headers: rec.Headers})
 		if err != nil {
 			m.RefuseLabel(err)
@@ -79,22 +87,22 @@ func (r *Refresher) read(ctx context.Context, m *merge.Merger) (next kafka.Offse
 		m.Label(l)
 		return nil
 	})
-	if err == nil {
-		unknown := 0
-		for _, word := range slices.Sorted(maps.Keys(m.Report.UnknownClass)) {
-			unknown += m.Report.UnknownClass[word]
-			refused.add(r.noLabel(word))
-		}
-		refused.n = max(refused.n, unknown)
-		err = r.useless(r.Labels, "labels", m.Report.Labels-unknown, refused,
-			`want {"id": "n1", "class_name": "a"} with the name of a class, or "class" with its index`)
+	if err != nil {
+		return err
 	}
-	return next, err
+	unknown := 0
+	for _, word := range slices.Sorted(maps.Keys(m.Report.UnknownClass)) {
+		unknown += m.Report.UnknownClass[word]
+		refused.add(o.noLabel(word))
+	}
+	refused.n = max(refused.n, unknown)
+	return o.useless(o.Labels, "labels", m.Report.Labels-unknown, refused,
+		`want {"id": "n1", "class_name": "a"} with the name of a class, or "class" with its index`)
 }
 
 // noLabel returns the error of a label that no node of the graph could have.
-func (r *Refresher) noLabel(word string) error {
-	if d := r.Graph.Dataset; d.Task.Truth() != target.OneClass {
+func (o *round) noLabel(word string) error {
+	if d := o.Graph.Dataset; d.Task.Truth() != target.OneClass {
 		return fmt.Errorf("%s is none of task %s", word, d.Task)
 	}
 	return fmt.Errorf("the data have no class %s", word)
@@ -118,7 +126,7 @@ func (r *refusals) add(err error) {
 // well and do nothing. Of a file it is an error. A topic may have a stretch of such records, over which the next run
 // must get, so there it is logged. Records that are refused beside others are counted in the report, and the first
 // reason is logged.
-func (r *Refresher) useless(s Source, what string, used int, refused refusals, want string) error {
+func (o *round) useless(s Source, what string, used int, refused refusals, want string) error {
 	if refused.n == 0 {
 		return nil
 	}
@@ -126,14 +134,14 @@ func (r *Refresher) useless(s Source, what string, used int, refused refusals, w
 		return fmt.Errorf("%s: none of the %s can be used, the first for this reason: %w; %s", s.File, what, refused.first,
 			want)
 	}
-	if r.Log != nil {
-		r.Log.Warn(what+" cannot be used", "refused", refused.n, "used", used, "first", refused.first, "hint", want)
+	if o.Log != nil {
+		o.Log.Warn(what+" cannot be used", "refused", refused.n, "used", used, "first", refused.first, "hint", want)
 	}
 	return nil
 }
 
 // records passes each record of a source, which has these forms, to take.
-func (r *Refresher) records(ctx context.Context, s Source, forms *read.Reader,
+func (o *round) records(ctx context.Context, s Source, forms *read.Reader,
 	take func(*kafka.Record) error) (kafka.Offsets, error) {
 	if s.Topic == "" {
 		headers := read.LineHeaders()
@@ -141,16 +149,16 @@ func (r *Refresher) records(ctx context.Context, s Source, forms *read.Reader,
 			return take(&kafka.Record{Value: line, Headers: headers})
 		})
 	}
-	t, end, err := r.Services.Reader(s.Topic, s.Group)
+	t, end, err := o.Services.Reader(s.Topic, s.Group)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	schemas := consumer.NewLearner(&r.Forms, r.Registry,
-		consumer.RegistryOutage(retry.Patience{Logger: r.Log}, r.Registry).Attempts())
+	schemas := consumer.NewLearner(&o.Forms, o.Registry,
+		consumer.RegistryOutage(retry.Patience{Logger: o.Log}, o.Registry).Attempts())
 	var from kafka.Offsets
 	if s.Group != "" {
-		if from, err = r.begin(ctx, t); err != nil {
+		if from, err = o.begin(ctx, t); err != nil {
 			return nil, err
 		}
 	}
