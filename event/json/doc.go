@@ -18,7 +18,7 @@
 //	write.go     the writer by table; time.go: times
 //	decode.go    the reader by table, from the library's tokens
 //	features.go  features, in both directions; named.go: features by name
-//	scan.go      the fast reader of plain arrivals; number.go: its numbers
+//	scan.go      the fast reader of plain arrivals; number.go: its numbers; decimals_amd64.s: lists of them, by AVX2
 //
 // # Why jsontext, and a scanner before it
 //

@@ -83,6 +83,9 @@ var integerPowers = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 // exponent reads an exponent, from the byte after its e on, and returns it with the place of the byte after it. The
 // place is −1 if there are no digits, or more than four.
 func exponent(d []byte, i int) (e, next int) {
+	if i+3 < len(d) && d[i] == '-' && d[i+1]-'0' <= 9 && d[i+2]-'0' <= 9 && d[i+3]-'0' > 9 { // as in 1.5e-07
+		return -10*int(d[i+1]-'0') - int(d[i+2]-'0'), i + 3
+	}
 	negative := false
 	if i < len(d) && (d[i] == '+' || d[i] == '-') {
 		negative = d[i] == '-'
@@ -105,24 +108,24 @@ func exponent(d []byte, i int) (e, next int) {
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// float returns the float32 next to the number, and false where that takes more than one operation of float64. One such
-// operation on exact numbers is rounded once (Clinger, "How to Read Floating Point Numbers Accurately", 1990), and
-// rounding its result to float32 gives the same as rounding the number itself, unless the result lies halfway between
-// two float32: then the first rounding may have moved it there.
+// float returns the float32 next to the number, and false where float64 does not tell it. Digits that float64 holds
+// exactly are rounded once (Clinger, "How to Read Floating Point Numbers Accurately", 1990), others twice, by less than
+// three units in the last place together. So rounding the result to float32 gives the same as rounding the number
+// itself, unless the result lies within two units of the middle of two float32.
 func (n number) float() (v float32, exact bool) {
-	if n.inexact || n.digits >= 1<<53 || n.exponent > 22 || n.exponent < -22 {
+	if n.inexact || n.digits >= 1<<63 || n.exponent > 22 || n.exponent < -22 {
 		return 0, false
 	}
-	f := float64(n.digits)
+	f := float64(int64(n.digits)) // which takes fewer instructions than from uint64
 	if n.exponent < 0 {
 		f /= powers[-n.exponent]
 	} else {
 		f *= powers[n.exponent]
 	}
-	const dropped, halfway = 1<<29 - 1, 1 << 28 // float32 keeps 23 of the significand's 52 bits
+	const dropped, middle = 1<<29 - 1, 1 << 28 // float32 keeps 23 of the significand's 52 bits
 	switch {
 	case f == 0:
-	case f < 0x1p-126 || f > math.MaxFloat32 || math.Float64bits(f)&dropped == halfway:
+	case f < 0x1p-126 || f > math.MaxFloat32 || math.Float64bits(f)&dropped-(middle-2) <= 4:
 		return 0, false
 	}
 	if n.negative {
@@ -194,8 +197,11 @@ func (s *scanner) shortIntegers(list []int32) (_ []int32, ended bool) {
 // shortDecimals is [scanner.shortIntegers] for numbers without an exponent, of at most seven digits before the
 // point and fifteen behind it.
 func (s *scanner) shortDecimals(list []float32) (_ []float32, ended bool) {
-	d, i := s.data, s.at
+	d, i := s.data, s.element(len(list) == 0)
 	for i+longestShort+1 <= len(d) {
+		if d[i] == ' ' {
+			i++
+		}
 		sign := (uint64(d[i]^'-') - 1) >> 63 // without a branch: half of the features may be negative
 		i += int(sign)
 		digits, n := leadingDigits(binary.LittleEndian.Uint64(d[i:]))
@@ -220,12 +226,22 @@ func (s *scanner) shortDecimals(list []float32) (_ []float32, ended bool) {
 			return list, true
 		}
 		s.at = i
-		if i++; d[i] == ' ' {
-			i++
-		}
+		i++
 	}
 	return list, false
 }
 
+// element returns the place of a list's first element, or the one behind the comma that comes before another element;
+// the end if something else comes.
+func (s *scanner) element(first bool) int {
+	switch {
+	case first:
+		return s.at
+	case s.at < len(s.data) && s.data[s.at] == ',':
+		return s.at + 1
+	}
+	return len(s.data)
+}
+
 // longestShort is the length of the longest number that shortDecimals reads, with the bytes that it looks at behind.
-const longestShort = len("-1234567.1234567812345678")
+const longestShort = len(" -1234567.1234567812345678")

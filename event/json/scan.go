@@ -341,28 +341,30 @@ func (s *scanner) floats(list []float32) ([]float32, bool) {
 	if !s.next('[') {
 		return list, false
 	}
-	list, ended := s.shortDecimals(list)
-	if ended {
-		return list, true
-	}
-	for {
-		goesOn, ok := s.more(len(list) == 0)
-		if !ok || !goesOn {
-			return list, ok
+	for alone := 8; ; alone *= 2 {
+		var ended bool
+		if list, ended = s.decimals(list); ended {
+			return list, true
 		}
-		from := s.at
-		n, ok := s.number()
-		if !ok {
-			return list, false
-		}
-		v, exact := n.float()
-		if !exact {
-			parsed, err := strconv.ParseFloat(string(s.data[from:s.at]), 32)
-			if err != nil {
+		for range alone { // one is not short; others behind it may be like it
+			goesOn, ok := s.more(len(list) == 0)
+			if !ok || !goesOn {
+				return list, ok
+			}
+			from := s.at
+			n, ok := s.number()
+			if !ok {
 				return list, false
 			}
-			v = float32(parsed)
+			v, exact := n.float()
+			if !exact {
+				parsed, err := strconv.ParseFloat(string(s.data[from:s.at]), 32)
+				if err != nil {
+					return list, false
+				}
+				v = float32(parsed)
+			}
+			list = append(list, v)
 		}
-		list = append(list, v)
 	}
 }

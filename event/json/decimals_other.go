@@ -1,0 +1,6 @@
+//go:build !amd64 || purego
+
+package json
+
+// decimals has no vector kernel here.
+func (s *scanner) decimals(list []float32) (_ []float32, ended bool) { return s.shortDecimals(list) }
