@@ -3,7 +3,7 @@ package dataset
 import (
 	"slices"
 
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/schema"
@@ -51,7 +51,7 @@ type Dataset struct {
 	// `auto` preprocessing.
 	BagOfWords bool
 	// Merged holds the open ends of arrivals that were merged into the data; empty if none were.
-	Merged sidecar.Ends
+	Merged graphsaint.Ends
 	// Notes say in whole sentences what reading changed in the data, such as dropped self-loops. They are for people, not
 	// a part of the fingerprint.
 	Notes []string

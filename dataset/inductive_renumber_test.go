@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/graph"
 )
 
@@ -15,7 +15,7 @@ func TestOriginalFirst(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		d := inductiveSet()
 		d.Train, d.Unlabelled, d.Validation, d.Test = []int32{2, 5}, []int32{7}, []int32{3}, []int32{0, 1, 4}
-		d.Merged = sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 1, ID: "z"}}, Labelled: []int32{0, 5}}
+		d.Merged = graphsaint.Ends{Waiting: []graphsaint.Waiting{{Node: 1, ID: "z"}}, Labelled: []int32{0, 5}}
 		if sparse {
 			d.X = graph.Features{Sparse: &graph.CSR{Rows: 8, Cols: 2, RowPtr: []int{0, 1, 1, 3, 4, 4, 5, 6, 7},
 				ColIdx: []int32{0, 0, 1, 1, 0, 1, 0}, Val: []float32{1, 2, 3, 4, 5, 6, 7}}}
@@ -25,7 +25,7 @@ func TestOriginalFirst(t *testing.T) {
 			t.Fatalf("ids %v, want %v", got.IDs, want)
 		}
 		want := &Dataset{Train: []int32{0, 1}, Unlabelled: []int32{2}, Validation: []int32{3}, Test: []int32{4, 5, 6},
-			Merged: sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 5, ID: "z"}}, Labelled: []int32{1, 4}}}
+			Merged: graphsaint.Ends{Waiting: []graphsaint.Waiting{{Node: 5, ID: "z"}}, Labelled: []int32{1, 4}}}
 		if diff := cmp.Diff(want, &Dataset{Train: got.Train, Unlabelled: got.Unlabelled, Validation: got.Validation,
 			Test: got.Test, Merged: got.Merged}); diff != "" {
 			t.Errorf("roles (-want +got):\n%s", diff)

@@ -15,7 +15,6 @@ import (
 	"rivulet/dataset/file"
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
-	"rivulet/dataset/sidecar"
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer/target"
@@ -49,7 +48,7 @@ const maxJSONBytes = 1 << 30
 // load reads a data set in the GraphSAINT layout (see the package documentation) and checks it completely: the
 // Dataset that it returns keeps every promise of its fields. Errors name the file, the array in it and the reason.
 func load(dir string, o table.Settings) (*Dataset, error) {
-	d, said := &Dataset{}, sidecar.File{}
+	d, said := &Dataset{}, graphsaint.Merged{}
 	if err := readJSON(dir, mergedFile, &said, func() error { return nil }); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	"rivulet/dataset/columns"
 	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
 	"rivulet/internal/durable"
@@ -100,7 +99,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 	if d.Schema != nil {
 		files = append(files, jsonFile(schemaFile, d.Schema))
 		if d.Values != nil {
-			files = append(files, jsonFile(columnsFile, columns.Of(d.Values)))
+			files = append(files, jsonFile(columnsFile, graphsaint.ColumnsOf(d.Values)))
 		}
 	}
 	files = append(files, newFile{classesFile, d.writeClassMap})
@@ -120,7 +119,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 			return encoder.Encode(list.names)
 		}})
 	}
-	if f := d.sidecar(); !f.Empty() {
+	if f := d.beside(); !f.Empty() {
 		if err := f.Check(d.IDs, d.Train); err != nil {
 			return nil, fmt.Errorf("%s: %w", mergedFile, err)
 		}

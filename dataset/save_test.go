@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/internal/durable"
@@ -184,7 +184,7 @@ func TestLoadNamesRefuses(t *testing.T) {
 func TestSaveKeepsWhatIsOpen(t *testing.T) {
 	d := pathSet()
 	before := d.Fingerprint()
-	d.Merged = sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}},
+	d.Merged = graphsaint.Ends{Waiting: []graphsaint.Waiting{{Node: 5, ID: "é <later>"}, {Node: 0, ID: "other"}},
 		Labelled: d.Train[:1]}
 	if d.Fingerprint() == before {
 		t.Error("the fingerprint does not depend on what is open")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/infer/target"
 )
 
@@ -15,7 +15,7 @@ type labelForm struct {
 	read  func(b *builder, d *Dataset) error
 	check func(b *builder, d *Dataset) error
 	// load reads what arrays have beside class_map.json.
-	load func(d *Dataset, dir string, said *sidecar.File) error
+	load func(d *Dataset, dir string, said *graphsaint.Merged) error
 	// put appends the value of a node in class_map.json; files are further files.
 	put   func(d *Dataset, node int, dst []byte) []byte
 	files func(d *Dataset) []newFile
@@ -26,13 +26,13 @@ var labelForms = map[target.Truth]labelForm{
 	target.OneClass: {
 		read:  (*builder).oneClass,
 		check: func(_ *builder, d *Dataset) error { d.checkTrained(); return nil },
-		load:  func(d *Dataset, dir string, _ *sidecar.File) error { return d.loadClassNames(dir) },
+		load:  func(d *Dataset, dir string, _ *graphsaint.Merged) error { return d.loadClassNames(dir) },
 		put:   putClass, files: noFiles,
 	},
 	target.LabelSet: {
 		read:  (*builder).labelSets,
 		check: func(_ *builder, d *Dataset) error { d.checkTrainedLabels(); return nil },
-		load: func(d *Dataset, dir string, _ *sidecar.File) error {
+		load: func(d *Dataset, dir string, _ *graphsaint.Merged) error {
 			err := d.loadClassNames(dir)
 			if err == nil {
 				d.checkTrainedLabels()
@@ -47,7 +47,7 @@ var labelForms = map[target.Truth]labelForm{
 	target.NumberEach: {
 		read:  (*builder).numbers,
 		check: func(b *builder, d *Dataset) error { return d.checkNumbers(b.targets) },
-		load:  func(d *Dataset, dir string, said *sidecar.File) error { return d.loadNumbers(dir, said.Task) },
+		load:  func(d *Dataset, dir string, said *graphsaint.Merged) error { return d.loadNumbers(dir, said.Task) },
 		put:   putClass,
 		files: func(d *Dataset) []newFile {
 			return []newFile{{targetsFile, d.writeTargets}}
@@ -56,7 +56,7 @@ var labelForms = map[target.Truth]labelForm{
 	target.Neighbours: {
 		read:  (*builder).candidates,
 		check: func(_ *builder, d *Dataset) error { return d.checkLinks() },
-		load:  func(d *Dataset, _ string, said *sidecar.File) error { return d.loadCandidates(said) },
+		load:  func(d *Dataset, _ string, said *graphsaint.Merged) error { return d.loadCandidates(said) },
 		put:   putClass, files: noFiles,
 	},
 }

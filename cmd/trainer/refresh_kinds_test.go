@@ -8,7 +8,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/target"
@@ -143,7 +143,7 @@ func TestRefreshOfEachKindOfGraph(t *testing.T) {
 			if got.Merged.Labelled == nil == kind.labels {
 				t.Errorf("%d nodes have their class by a label", len(got.Merged.Labelled))
 			}
-			if got.Merged = (sidecar.Ends{}); got.Fingerprint() != whole.Fingerprint() {
+			if got.Merged = (graphsaint.Ends{}); got.Fingerprint() != whole.Fingerprint() {
 				t.Error("the graph is not the one that had the arrivals from the beginning")
 			}
 			sameParts(t, dir+"/whole-model", dir+"/once")

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"rivulet/dataset"
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/schema"
 	"rivulet/test/expect"
 	"rivulet/trainer/features"
@@ -85,7 +85,7 @@ func TestRefreshOfTypesOfNodes(t *testing.T) {
 	expect.OK(t, whole.Save(dir+"/whole"))
 	later, err := dataset.Open(dir+"/later", dataset.OpenOptions{})
 	expect.OK(t, err)
-	if later.Merged = (sidecar.Ends{}); later.Fingerprint() != whole.Fingerprint() {
+	if later.Merged = (graphsaint.Ends{}); later.Fingerprint() != whole.Fingerprint() {
 		t.Error("the graph is not the one that had the arrivals from the beginning")
 	}
 	mustRun(t, dir, "train --data {}/whole --out {}/whole-model"+model)

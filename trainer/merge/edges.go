@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 )
 
 // edge is an edge between two nodes.
@@ -134,7 +134,7 @@ func (q *queue) latest(most int, r *Report) []edge {
 }
 
 // open returns the edges that wait as the data set keeps them. number has the nodes of the data set.
-func (m *Merger) open(waiting []edge, number []int32) (open []sidecar.Waiting) {
+func (m *Merger) open(waiting []edge, number []int32) (open []graphsaint.Waiting) {
 	for _, e := range waiting {
 		open = append(open, m.form.waiting(number[e.from], m.nodes[e.from].id, m.nodes[e.to].id, e.of))
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/event"
 	"rivulet/test/expect"
 )
@@ -42,7 +42,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("%v and %v are held out, %d entries of edges, report %+v", d.Validation, d.Test, d.Adj.NNZ(), report)
 	}
 	// A forgetting alone is a change, and no file has the id afterwards.
-	data.Merged.Waiting = append(data.Merged.Waiting, sidecar.Waiting{Node: 0, ID: "zz-waits"})
+	data.Merged.Waiting = append(data.Merged.Waiting, graphsaint.Waiting{Node: 0, ID: "zz-waits"})
 	m = inMemory(data)
 	feed(m, []event.Arrival{forgotten("zz-waits"), forgotten("y")}, nil)
 	less, report := grownData(t, m)

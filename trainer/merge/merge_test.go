@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rivulet/dataset"
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/test/expect"
@@ -107,7 +107,7 @@ func TestRules(t *testing.T) {
 			Data: []float32{1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 11, 12, 30, 31, 0, 41}}},
 		Labels: []int32{1, 0, 0, 1, -1, 0, 1, -1}, Classes: []string{"zebra", "ant"},
 		Train: []int32{0, 1, 6}, Unlabelled: []int32{4, 7}, Validation: []int32{2}, Test: []int32{3},
-		Merged: sidecar.Ends{Waiting: []sidecar.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
+		Merged: graphsaint.Ends{Waiting: []graphsaint.Waiting{{Node: 6, ID: "nobody"}}, Labelled: []int32{1, 6}}}
 	want.Adj.Val = nil
 	expect.Same(t, want, got, "data")
 	wantReport := Report{Arrivals: 7, Joined: 3, Labelled: 1, Again: 1, InT: 1, HeldOut: 2,
@@ -285,7 +285,7 @@ func TestWaitingEdgesAreBounded(t *testing.T) {
 	m.MaxWaiting = 2
 	feed(m, []event.Arrival{arrived("x", 1, 1, "p", "q"), arrived("y", 1, 1, "r")}, nil)
 	d, r := grownData(t, m)
-	if diff := cmp.Diff([]sidecar.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
+	if diff := cmp.Diff([]graphsaint.Waiting{{Node: 6, ID: "q"}, {Node: 7, ID: "r"}}, d.Merged.Waiting); diff != "" ||
 		r.ForgottenEdges != 1 || r.WaitingEdges != 2 {
 		t.Errorf("%+v (-want +got):\n%s", r, diff)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rivulet/dataset"
-	"rivulet/dataset/sidecar"
+	"rivulet/dataset/graphsaint"
 	"rivulet/event"
 	"rivulet/graph"
 )
@@ -96,8 +96,8 @@ func (f form) edgeOf(e *event.Edge) (of property, known bool) {
 }
 
 // waiting returns an edge to an id that is no node yet, from a node or, if that is below 0, from such an id.
-func (f form) waiting(node int32, from, id string, p property) sidecar.Waiting {
-	w := sidecar.Waiting{Node: node, ID: id}
+func (f form) waiting(node int32, from, id string, p property) graphsaint.Waiting {
+	w := graphsaint.Waiting{Node: node, ID: id}
 	if node < 0 {
 		w.Node, w.From = -1, from
 	}
@@ -113,7 +113,7 @@ func (f form) waiting(node int32, from, id string, p property) sidecar.Waiting {
 }
 
 // ofWaiting returns the property of an edge that waits.
-func (f form) ofWaiting(w *sidecar.Waiting) property {
+func (f form) ofWaiting(w *graphsaint.Waiting) property {
 	if f.by == nil {
 		return f.weight(w.Weight)
 	}

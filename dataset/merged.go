@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"os"
 
-	"rivulet/dataset/columns"
 	"rivulet/dataset/file"
+	"rivulet/dataset/graphsaint"
 	"rivulet/dataset/numpy"
-	"rivulet/dataset/sidecar"
 	"rivulet/graph"
 	"rivulet/infer/target"
 	"rivulet/schema"
 )
 
-// sidecar returns the content of merged.json.
-func (d *Dataset) sidecar() *sidecar.File {
-	f := &sidecar.File{Ends: d.Merged, Weights: d.Adj.Val != nil, Task: d.Task, NodeTypes: d.NodeTypes}
+// beside returns the content of merged.json.
+func (d *Dataset) beside() *graphsaint.Merged {
+	f := &graphsaint.Merged{Ends: d.Merged, Weights: d.Adj.Val != nil, Task: d.Task, NodeTypes: d.NodeTypes}
 	f.Relate(d.By)
 	for i, is := range d.Candidates {
 		if is {
@@ -91,7 +90,7 @@ func (d *Dataset) loadNumbers(dir string, task target.Task) error {
 }
 
 // loadCandidates reads the candidates of a task of links.
-func (d *Dataset) loadCandidates(said *sidecar.File) error {
+func (d *Dataset) loadCandidates(said *graphsaint.Merged) error {
 	for _, i := range said.Candidates {
 		if d.Candidates == nil {
 			d.Candidates = make([]bool, d.Nodes())
@@ -118,10 +117,10 @@ func (d *Dataset) loadFitted(dir string) error {
 	if err != nil || d.Schema == nil {
 		return err
 	}
-	var in []columns.JSON
+	var in []graphsaint.Column
 	return readJSON(dir, columnsFile, &in, func() error {
 		for k := range in {
-			c, err := in[k].Column(d.Nodes())
+			c, err := in[k].Of(d.Nodes())
 			if err != nil {
 				return fmt.Errorf("column %q: %w", in[k].Name, err)
 			}

@@ -1,6 +1,4 @@
-// Package columns writes and reads named columns as JSON, the content of columns.json beside a data set that a refresh
-// keeps.
-package columns
+package graphsaint
 
 import (
 	"fmt"
@@ -9,8 +7,8 @@ import (
 	"rivulet/schema"
 )
 
-// JSON is a column in columns.json: it has a value for each node, in the one list that its type has.
-type JSON struct {
+// Column is a named column in columns.json: it has a value for each node, in the one list that its type has.
+type Column struct {
 	Name        string      `json:"name"`
 	Type        string      `json:"type"`
 	Categorical bool        `json:"categorical,omitempty"`
@@ -22,12 +20,12 @@ type JSON struct {
 	Times       []time.Time `json:"times,omitempty"`
 }
 
-// Of returns columns in the form of columns.json.
-func Of(columns []schema.Column) []JSON {
-	out := make([]JSON, len(columns))
+// ColumnsOf returns columns in the form of columns.json.
+func ColumnsOf(columns []schema.Column) []Column {
+	out := make([]Column, len(columns))
 	for k := range columns {
 		c := &columns[k]
-		out[k] = JSON{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers,
+		out[k] = Column{Name: c.Name, Type: c.Type.String(), Categorical: c.Categorical, Numbers: c.Numbers,
 			Bools: c.Bools,
 			Texts: c.Texts, Vectors: c.Vectors, Times: c.Times}
 		for i, is := range c.Missing {
@@ -39,8 +37,8 @@ func Of(columns []schema.Column) []JSON {
 	return out
 }
 
-// Column returns the column of a data set of n nodes.
-func (j *JSON) Column(n int) (c schema.Column, err error) {
+// Of returns the column of a data set of n nodes.
+func (j *Column) Of(n int) (c schema.Column, err error) {
 	c = schema.Column{Name: j.Name, Categorical: j.Categorical, Numbers: j.Numbers, Bools: j.Bools, Texts: j.Texts,
 		Vectors: j.Vectors, Times: j.Times}
 	values := -1

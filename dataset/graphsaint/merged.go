@@ -1,7 +1,4 @@
-// Package sidecar describes what a data set in the GraphSAINT layout has beside the layout's own files: the open ends
-// of arrivals that were merged into it, and what its edges and labels are where these are not undirected edges without
-// weights and classes. It stands in one file, in which older readers refuse a field that they do not know.
-package sidecar
+package graphsaint
 
 import (
 	"fmt"
@@ -34,16 +31,9 @@ type Waiting struct {
 	In     bool    `json:"in,omitempty"`     // the edge leads from ID; false: to ID, or edges have no directions
 }
 
-// NewWaiting returns the edge from an id to one that is no node yet. index has the nodes of ids.
-func NewWaiting(index map[string]int32, from, id string) Waiting {
-	if node, known := index[from]; known {
-		return Waiting{Node: node, ID: id}
-	}
-	return Waiting{Node: -1, ID: id, From: from}
-}
-
-// File is the form of merged.json.
-type File struct {
+// Merged is the form of merged.json: what a data set has beside the layout's own files. Older readers refuse a field
+// that they do not know.
+type Merged struct {
 	Ends
 
 	Weights  bool     `json:"weights,omitempty"`  // the entries of the adjacency matrix are the weights of edges
@@ -58,7 +48,7 @@ type File struct {
 }
 
 // Relations returns the types and directions of edges; nil: they have neither.
-func (f *File) Relations() *graph.Bins {
+func (f *Merged) Relations() *graph.Bins {
 	if !f.Directed && f.Types == nil {
 		return nil
 	}
@@ -66,20 +56,20 @@ func (f *File) Relations() *graph.Bins {
 }
 
 // Relate sets the types and directions of edges; nil leaves them without.
-func (f *File) Relate(by *graph.Bins) {
+func (f *Merged) Relate(by *graph.Bins) {
 	if by != nil {
 		f.Types, f.Directed, f.Arriving = by.Types, by.Directed, by.Arriving
 	}
 }
 
 // Open returns the open ends; lists without elements are nil.
-func (f *File) Open() (m Ends) {
+func (f *Merged) Open() (m Ends) {
 	m.Waiting, m.Labelled = append(m.Waiting, f.Waiting...), append(m.Labelled, f.Labelled...)
 	return m
 }
 
 // Empty reports whether there is nothing to describe.
-func (f *File) Empty() bool {
+func (f *Merged) Empty() bool {
 	return f.Ends.Empty() && !f.Weights && f.Relations() == nil && f.Task == target.Classes && f.NodeTypes == nil
 }
 
