@@ -62,7 +62,7 @@ fuzz: ## each fuzz target for FUZZTIME
 bench: ## the benchmarks, in the users' units
 	$(GO) test -run '^$$' -bench . ./...
 
-benchcheck: ## ratios of serving to its rivals in one run, never times: fails where one is below its bound (docs/performance.md)
+benchcheck: ## ratios of serving to its rivals in one run, never times: fails where one is below its bound (docs/results.md)
 	RIVULET_TEST_RATIOS=1 $(GO) test -count=1 -timeout 60m -v -run TestRatiosToRivals ./internal/bench
 
 integration: ## what talks to Redis and Kafka: the database REDIS, written to, and a real Kafka, run in the directory KAFKA
@@ -78,7 +78,7 @@ registry: ## what talks to a schema registry: a real one, run in the directory R
 	  $(GO) test -count=1 ./internal/registry && $(GO) test -count=1 -v -run RegistryAway ./run; \
 	  status=$$?; tools/kafka/kafka.sh stop $(KAFKA); tools/registry/registry.sh stop $(REGISTRY); exit $$status
 
-chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/faults.md)
+chaos: ## faults for FOR, decided by SEED, on three brokers and a Redis of its own: who lost what, as a table (docs/operate.md)
 	$(GO) run ./test/chaos -seed $(SEED) -time $(FOR) -old "$(OLD)" faults
 
 soak: ## a steady rate for SOAK with growth and refreshes, on a Kafka and a Redis of its own: whether memory or goroutines move
@@ -124,7 +124,7 @@ collector: ## the consumer's traces, with a real Kafka in KAFKA, sent to the rec
 demo: ## the main job, on services embedded in the process
 	$(GO) run ./cmd/demo
 
-reference: ## config/REFERENCE.md from the structs, and lists of reasons and fields from their tables
+reference: ## config/REFERENCE.md from the structs, and lists of reasons, fields and capabilities from their tables
 	$(GO) test ./config -run TestReference -update
 	$(GO) test ./event -run 'TestReasons|TestFieldsOfPredictions' -update
 

@@ -1,5 +1,5 @@
 // Package rivulet runs Rivulet's consumer inside another Go program: what the program `consumer` runs, with the same
-// settings, metrics and promises (docs/guarantees.md).
+// settings, metrics and promises (docs/operate.md).
 //
 // Settings are values of package config. [config.Default] has the defaults, [config.Load] reads a file, variables and
 // flags:

@@ -144,7 +144,7 @@ type Limits struct {
 
 // Input says how arrivals are read.
 type Input struct {
-	Forget string `key:"forget" default:"off" oneof:"off|on" usage:"on: a tombstone, a delete of Debezium or Connect, and a record {\"id\": …, \"forget\": true} remove what is stored of the id, and a refresh takes its node out of the graph (docs/forget.md); off: deletes and tombstones are passed over and counted"`
+	Forget string `key:"forget" default:"off" oneof:"off|on" usage:"on: a tombstone, a delete of Debezium or Connect, and a record {\"id\": …, \"forget\": true} remove what is stored of the id, and a refresh takes its node out of the graph (docs/stream.md); off: deletes and tombstones are passed over and counted"`
 	Format string `key:"format" default:"json" oneof:"json|protobuf|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`
 	Reading
 }
@@ -171,7 +171,7 @@ type Answer struct {
 	Logits        bool `key:"logits" default:"false" usage:"add the model's raw output, before temperature and propagation"`
 
 	Representation string  `key:"representation" default:"none" oneof:"none|logits|embedding" usage:"add a vector for feeds that compute with it: the logits, or the layer before the classifier (of a frozen sgc the propagated features, for which the artifact must have been trained with --representation)"`
-	Explain        int     `key:"explain" default:"0" min:"0" max:"100" unit:"reasons" usage:"how many of its strongest reasons a prediction lists: features and neighbours with what they add to the logit (docs/explain.md)" zero:"none"`
+	Explain        int     `key:"explain" default:"0" min:"0" max:"100" unit:"reasons" usage:"how many of its strongest reasons a prediction lists: features and neighbours with what they add to the logit (docs/serve.md)" zero:"none"`
 	ExplainIDs     bool    `key:"explain_ids" default:"false" usage:"name the neighbours among the reasons by their ids"`
 	Coverage       float64 `key:"coverage" default:"0" unit:"share" check:"share" usage:"share of the arrivals to answer, up to 1: predictions are marked as abstained if their probability is below the threshold at which this share of the validation nodes is answered" zero:"none is marked"`
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rivulet/test/expect"
+	"rivulet/test/markdown"
 )
 
 var update = flag.Bool("update", false, "write REFERENCE.md anew")
@@ -28,33 +29,40 @@ func reference() string {
 	var b strings.Builder
 	const head = `# Settings
 
-Made from the structs of package config by 'go test ./config -update'; do not edit.
+For whoever writes the settings of a program. Made from the structs of package config by 'make reference'; do not edit.
 
 Each layer overrides the one before it: defaults, the file that '--config' or 'RIVULET_CONFIG' names (YAML, keys nested
 at the dots), the environment, flags. The variable of a key is the key in upper case with 'RIVULET_' before it and '_'
 for '.': 'batch.size' is 'RIVULET_BATCH_SIZE', and the flag is '--batch.size'. Durations are written with their unit
-('5ms', '30s'), sizes with theirs ('64KiB', '1MB'; a bare number is bytes), lists as 'a,b' or as YAML lists. What is of
-type secret has no flag and is never printed; 'version' has none, as '--version' prints the program's own. Unknown keys
-and variables are errors.
+('5ms', '30s'), sizes with theirs ('64KiB', '1MB'; a bare number is bytes), lists as 'a,b' or as YAML lists. Secrets
+have no flag and are never printed; 'version' has none, as '--version' prints the program's own. Unknown keys and
+variables are errors.
 
-The consumer has all of these settings but those of 'serve' and 'page', which are those of 'rivulet serve' and 'rivulet
-page'. Other programs have some: 'trainer publish' has 'artifact'; what reads or writes versions has 'redis' without
-'poll_interval' and 'heartbeat_ttl'; a producer of arrivals has, of 'kafka', 'brokers', 'client_id', 'tls', 'sasl',
-'topics.arrivals' and 'compression'; 'rivulet serve' has 'serve', 'redis', what chooses the model, 'attach',
-'batch.mode' (node only), 'cache', 'limits', 'input' without 'format', the optional fields of 'output', 'shutdown' and
-'log'; 'rivulet page' has 'page', 'redis', what chooses the model, 'attach', 'cache', 'limits', 'input', 'registry',
-'labels' and 'log', and of 'kafka' also 'group', 'topics' and 'fetch'. They can share one file.
+The consumer has all of these settings but 'serve' and 'page', which are those of 'rivulet serve' and 'rivulet page'.
+Other programs have some, and '--help' lists them. All can share one file.
 
-| key | type | default | allowed | what it does | 0, empty |
-|---|---|---|---|---|---|
+An item is: key (type; default; allowed values): what it does; what 0 or an empty value means.
 `
 	b.WriteString(strings.ReplaceAll(head, "'", "`"))
+	section := ""
 	for _, f := range schemaOf(reflect.TypeFor[all]()).fields {
-		kind := f.kind.name
-		if f.unit != "" {
-			kind += ", " + f.unit
+		if top, _, nested := strings.Cut(f.key, "."); nested && top != section {
+			section = top
+			fmt.Fprintf(&b, "\n## %s\n", section)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", f.key, kind, code(f.def), f.allowed(), f.usage, f.zero)
+		about := []string{f.kind.name}
+		if f.unit != "" {
+			about[0] += " of " + f.unit
+		}
+		about = append(about, code(f.def))
+		if allowed := f.allowed(); allowed != "" {
+			about = append(about, allowed)
+		}
+		text := fmt.Sprintf("`%s` (%s): %s", f.key, strings.Join(about, "; "), f.usage)
+		if f.zero != "" {
+			text += "; 0 or empty: " + f.zero
+		}
+		b.WriteString(markdown.Item(text))
 	}
 	return b.String()
 }

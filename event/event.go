@@ -152,7 +152,7 @@ type Reason struct {
 	// unless asked for.
 	Name, ID string
 	// Share is what the reason adds to the class's logit, Margin what it adds to the lead over the runner-up: of linear
-	// models exact shares, of others what is lost without it (docs/explain.md).
+	// models exact shares, of others what is lost without it (docs/serve.md).
 	Share, Margin float32
 }
 

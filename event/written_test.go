@@ -13,6 +13,7 @@ import (
 	"rivulet/event/fields"
 	"rivulet/event/table"
 	"rivulet/test/expect"
+	"rivulet/test/markdown"
 )
 
 // pythonLists is the file of the Python package that is written from the tables of this package.
@@ -21,22 +22,21 @@ const pythonLists = "../python/src/rivulet_mcond/_event.py"
 // Every reason is explained once, and the parts of other files that list reasons are written from the table.
 func TestReasons(t *testing.T) {
 	var names []string
-	var table, enum, literal, sentences strings.Builder
-	table.WriteString("| reason | of the | what happened |\n|---|---|---|\n")
+	var list, enum, literal, sentences strings.Builder
 	for i := range event.Reasons {
 		r := &event.Reasons[i]
 		names = append(names, r.Name)
 		if !strings.HasSuffix(r.Sentence, ".") || strings.ContainsAny(r.Sentence, "\"|`\n") {
 			t.Errorf("%s is explained by %q, want a sentence that Markdown and Python quote as it is", r.Name, r.Sentence)
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", r.Name, r.Whose(), r.Sentence)
+		list.WriteString(markdown.Item(fmt.Sprintf("`%s` (%s): %s", r.Name, r.Whose(), r.Sentence)))
 		fmt.Fprintf(&enum, "            - %s\n", r.Name)
 		fmt.Fprintf(&literal, "    \"%s\",\n", r.Name)
 		fmt.Fprintf(&sentences, "    \"%s\": \"%s\",\n", r.Name, r.Sentence)
 	}
 	slices.Sort(names)
 	expect.Same(t, constants(t, "reasons.go", "Reason"), names, "names of the constants and of the rows")
-	listed(t, "README.md", "<!-- reasons -->\n", table.String(), "<!-- end of reasons -->")
+	listed(t, "README.md", "<!-- reasons -->\n", list.String(), "<!-- end of reasons -->")
 	listed(t, "asyncapi.yaml", "        rivulet-reason:\n          type: string\n          enum:\n", enum.String(),
 		"        rivulet-detail:")
 	listed(t, pythonLists, "Reason = Literal[\n", literal.String(), "]\n")

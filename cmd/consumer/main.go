@@ -32,7 +32,7 @@ func command() *cobra.Command {
 		Example: "  trainer train --preset small --out out/small\n" +
 			"  consumer --kafka.brokers localhost:9092 --artifact out/small\n" +
 			"  consumer --config consumer.yaml                                    # config/REFERENCE.md lists its keys\n" +
-			"  consumer --input.mapping.preset debezium --input.mapping.named '#' # rows of a table; docs/connectors.md",
+			"  consumer --input.mapping.preset debezium --input.mapping.named '#' # rows of a table; docs/recipes.md",
 	}
 	config.Flags[config.Consumer](cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

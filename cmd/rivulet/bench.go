@@ -41,7 +41,7 @@ func benchCommand() *cobra.Command {
 			"          exactly_once the consumer with transactions, too\n" +
 			"Sides that are compared run in turn, and figures are medians. CPU and bytes are of this process; broker\n" +
 			"and Redis run in another one (--services embedded) or are yours (given): topics, groups and keys with\n" +
-			"names of their own are made there, and removed afterwards. docs/performance.md says what the figures\n" +
+			"names of their own are made there, and removed afterwards. docs/results.md says what the figures\n" +
 			"mean.",
 		Args: cobra.NoArgs,
 		Example: "  rivulet bench\n  rivulet bench --only core --shapes reddit --models sgc,gcn --time 2s\n" +

@@ -20,7 +20,7 @@ func explainCommand() *cobra.Command {
 		Short: "Say why arrivals get their classes: what each feature and each neighbour does to the logit",
 		Long: "explain takes arrivals as JSON lines the way of predict and takes each prediction apart: the share of\n" +
 			"every feature and neighbour in the logit, and what the logit loses without it, the arrival's degree\n" +
-			"included but the norm of its features held (docs/explain.md). A line that cannot be predicted is reported\n" +
+			"included but the norm of its features held (docs/serve.md). A line that cannot be predicted is reported\n" +
 			"on standard error with the reason, and the exit status is 1.",
 		Args: cobra.NoArgs,
 		Example: "  trainer train --preset small --out out/small\n" +

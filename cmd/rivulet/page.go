@@ -18,7 +18,7 @@ func pageCommand() *cobra.Command {
 		Long: "page serves a live page of the topics and versions that the consumer's settings name: the stream, the map\n" +
 			"of the synthetic graph, one arrival taken apart, dead letters, and what serves where. It joins no group,\n" +
 			"commits nothing and publishes nothing. It listens on loopback; elsewhere it needs TLS and a token\n" +
-			"(docs/page.md).",
+			"(docs/serve.md).",
 		Args:    cobra.NoArgs,
 		Example: "  rivulet page --config deploy/consumer.yaml",
 	}

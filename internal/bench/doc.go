@@ -1,4 +1,4 @@
-// Package bench measures what serving costs on one machine: the command rivulet bench. docs/performance.md says how to
+// Package bench measures what serving costs on one machine: the command rivulet bench. docs/results.md says how to
 // repeat each figure and how large it could be on paper.
 //
 // It has two sections. Core takes node batches from rows of M in memory to probabilities. Stream drains a topic and

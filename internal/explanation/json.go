@@ -1,4 +1,4 @@
-// Package explanation has the JSON form of an explanation (docs/explain.md). `rivulet explain --json` writes it,
+// Package explanation has the JSON form of an explanation (docs/serve.md). `rivulet explain --json` writes it,
 // `rivulet serve` answers it, and the live page draws it. The few strongest reasons of a prediction's record are
 // event.Explanation.
 package explanation

@@ -164,6 +164,7 @@ var only = []struct {
 	{"internal/durable", nil},
 	{"test/reference", nil}, // an oracle must not share code with the code that it checks
 	{"internal/layout", nil},
+	{"test/markdown", nil},
 }
 
 // users lists who may import the packages of a pattern, in files that are not tests.
@@ -203,7 +204,7 @@ var users = []struct {
 // testOnly are packages that only tests, and each other, import: test/chaos is a test as a program. So are
 // packages whose names end in test.
 var testOnly = []string{"test/reference", "test/reference/convert", "test/eventpb", "test/expect", "test/prototest",
-	"test/harness", "test/chaos", "test/chaos/ledger", "test/chaos/record", "test/chaos/stream", "test/chaos/world", "graph/gemm/peak"}
+	"test/harness", "test/markdown", "test/chaos", "test/chaos/ledger", "test/chaos/record", "test/chaos/stream", "test/chaos/world", "graph/gemm/peak"}
 
 // never lists what a package must not reach, not even through others: its binary would carry it.
 var never = []struct {

@@ -7,7 +7,7 @@
 //	go run ./test/chaos -seed 1 -time 10m faults    # a table, in Markdown
 //	go run ./test/chaos -time 30m soak              # memory and goroutines at a steady rate
 //
-// docs/faults.md describes the streams, the faults and the table. To add a fault, write a function that breaks
+// docs/operate.md describes the streams, the faults and the table. To add a fault, write a function that breaks
 // something and repairs it, and add it to faults in faults.go. It must see for itself that it had an effect: a member
 // is gone from its group, another broker leads, a topic refuses a record. Only among three faults at once it need not,
 // as one may prevent the other.
