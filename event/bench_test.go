@@ -2,11 +2,8 @@ package event_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/twmb/avro"
 	"google.golang.org/protobuf/proto"
 
 	"rivulet/event"
@@ -109,90 +106,6 @@ func BenchmarkDecodePrediction(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "predictions/s")
 		})
 	}
-}
-
-// BenchmarkAvroReaders compares our reader of arrivals with the library's decoder, which has no Go type for the union
-// of features and makes maps of them: it takes 4 to 27 times as long. Typed is the best that the library can do, with a
-// schema whose features are an array: about twice.
-func BenchmarkAvroReaders(b *testing.B) {
-	type libraryArrival struct {
-		ID        string     `avro:"id"`
-		Features  any        `avro:"features"`
-		Edges     []string   `avro:"edges"`
-		Weights   []float32  `avro:"weights"`
-		Incoming  []string   `avro:"incoming"`
-		Types     []string   `avro:"types"`
-		EdgeCount int64      `avro:"edge_count"`
-		Time      *time.Time `avro:"time"`
-	}
-	type typedArrival struct {
-		ID       string     `avro:"id"`
-		Features []float32  `avro:"features"`
-		Edges    []string   `avro:"edges"`
-		Time     *time.Time `avro:"time"`
-	}
-	own := avro.MustParse(event.ArrivalAvro)
-	typed := avro.MustParse(`{"type":"record","name":"A","fields":[{"name":"id","type":"string"},
-		{"name":"features","type":[{"type":"array","items":"float"}]}, ` +
-		`{"name":"edges","type":{"type":"array","items":"string"}},
-		{"name":"time","type":["null",{"type":"long","logicalType":"timestamp-micros"}]}]}`)
-	dense := eventtest.BenchArrival(eventavro.Codec{}, false)
-	records := map[string][]byte{"sparse35": eventtest.BenchArrival(eventavro.Codec{}, true), "dense500": dense}
-	for name, sparse := range map[string]bool{"photo, dense": false, "photo, sparse": true} {
-		data, err := eventavro.Codec{}.AppendArrival(nil, photoArrival(sparse))
-		expect.OK(b, err)
-		records[name] = data
-	}
-	for _, row := range benchRows() {
-		for _, form := range row.forms(b) {
-			if form.name == "avro-named" {
-				records[row.name] = form.record
-			}
-		}
-	}
-	var ours event.Arrival
-	var library libraryArrival
-	var plain typedArrival
-	for name, data := range records {
-		readers := map[string]func() error{
-			"ours":    func() error { return eventavro.Codec{}.DecodeArrival(data, &ours) },
-			"library": func() error { _, err := own.Decode(data, &library); return err },
-		}
-		if strings.HasPrefix(name, "photo, d") || name == "dense500" { // the same records by a schema with a list alone
-			var a event.Arrival
-			expect.OK(b, (eventavro.Codec{}).DecodeArrival(data, &a))
-			data, err := typed.Encode(&typedArrival{ID: a.ID, Features: a.Features.Values, Edges: a.Edges, Time: &a.Time})
-			expect.OK(b, err)
-			readers["typed"] = func() error { _, err := typed.Decode(data, &plain); return err }
-		}
-		for reader, read := range readers {
-			b.Run(name+"/"+reader, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					expect.OK(b, read())
-				}
-			})
-		}
-	}
-}
-
-// photoArrival is an arrival of Amazon Photo's shape: 745 words, of which a third are there, and 31 edges.
-func photoArrival(sparse bool) *event.Arrival {
-	a := &event.Arrival{ID: "item-17", Features: event.Features{Sparse: sparse}}
-	for i := range int32(745) {
-		switch is := i%3 == 0; {
-		case !sparse && is:
-			a.Features.Values = append(a.Features.Values, 1)
-		case !sparse:
-			a.Features.Values = append(a.Features.Values, 0)
-		case is:
-			a.Features.Indices, a.Features.Values = append(a.Features.Indices, i), append(a.Features.Values, 1)
-		}
-	}
-	for i := range 31 {
-		a.Edges = append(a.Edges, fmt.Sprint("item-", 1000+i))
-	}
-	return a
 }
 
 func BenchmarkNormaliseEdges(b *testing.B) {

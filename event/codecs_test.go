@@ -126,7 +126,8 @@ func TestIDsOfEarlierRecordsAreKept(t *testing.T) {
 }
 
 // The allocations of a record once the memory has grown: the id, the text of the edges, and nothing per feature or
-// edge. Writing into memory allocates nothing.
+// edge. Writing into memory allocates nothing. Avro's library makes a Go value
+// of each field and of a union's branch.
 func TestArrivalAllocations(t *testing.T) {
 	for _, codec := range codecs {
 		data := eventtest.BenchArrival(codec, true)
@@ -140,9 +141,13 @@ func TestArrivalAllocations(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if (decoding > 4 || encoding > 0) && !raceEnabled { // under the race detector sync.Pool drops items on purpose
-			t.Errorf("%s: %v and %v allocations a record of %d edges, want at most 4 and 0", codec.ContentType(), decoding,
-				encoding, len(a.Edges))
+		most := 4.
+		if codec == (avro.Codec{}) {
+			most = 24
+		}
+		if (decoding > most || encoding > 0) && !raceEnabled { // under the race detector sync.Pool drops items on purpose
+			t.Errorf("%s: %v and %v allocations a record of %d edges, want at most %v and 0", codec.ContentType(), decoding,
+				encoding, len(a.Edges), most)
 		}
 	}
 }

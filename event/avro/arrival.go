@@ -1,15 +1,185 @@
 package avro
 
 import (
-	"encoding/binary"
-	"math"
-	"strconv"
-	"unicode/utf8"
+	"slices"
+	"strings"
+
+	"github.com/twmb/avro"
 
 	"rivulet/event"
 	"rivulet/event/fields"
 	"rivulet/event/table"
 )
+
+// part is a field of the root, read by a schema of its own: the library then decodes lists straight into the arrival's
+// memory. Decoded with the others in one piece, each of their elements would be a Go value of its own.
+type part struct {
+	name   string
+	node   *avro.SchemaNode
+	role   *table.Field // the arrival's field; nil: none, and schema is of a record of this value, which is passed over
+	schema *avro.Schema
+	texts  bool     // an array of strings
+	union  []choice // the branches of features that are a union
+	choice choice   // other features
+}
+
+// choice is a type of features.
+type choice struct {
+	node   *avro.SchemaNode
+	schema *avro.Schema
+	shape  shape
+}
+
+// shape says into which Go type features are decoded.
+type shape uint8
+
+const (
+	general shape = iota // any
+	dense                // []float32
+	pairs                // indexed
+	entries              // []entry
+)
+
+// indexed are features by their indices; the values may be null.
+type indexed struct {
+	Indices []int32   `avro:"indices"`
+	Values  []float32 `avro:"values"`
+}
+
+// entry is a pair of a map. A map has the bytes of an array of such pairs. The array keeps their order, and tells of a
+// name that is there twice; the library's maps do not.
+type entry struct {
+	Key   string `avro:"key"`
+	Value any    `avro:"value"`
+}
+
+// branchSchema reads which branch of a union a value has: it is written as an int.
+var branchSchema = avro.MustParse(`"int"`)
+
+// split makes the parts of the root.
+func (s *Schema) split() (err error) {
+	if !isRecord(s.root) {
+		return nil
+	}
+	plain := map[string]*avro.Schema{} // of columns without a role, by kind
+	s.parts = make([]part, len(s.root.Fields))
+	for i := range s.root.Fields {
+		f, p := &s.root.Fields[i], &s.parts[i]
+		p.name, p.node = f.Name, &f.Type
+		if k := slices.Index(s.arrival, f.Name); k >= 0 {
+			p.role = &fields.Arrival.Fields[k]
+		}
+		switch {
+		case p.role == nil && isPlain(p.node) && plain[p.node.Type] != nil:
+			p.schema = plain[p.node.Type]
+		case p.role == nil:
+			if p.schema, err = recordOf(avro.SchemaField{Name: "x", Type: *p.node}).Schema(); isPlain(p.node) {
+				plain[p.node.Type] = p.schema
+			}
+		case p.role.Kind == table.Features:
+			err = s.features(p)
+		default:
+			p.texts = (p.role.Kind == table.Edges || p.role.Kind == table.IDs) && p.node.Type == "array" &&
+				p.node.Items.Type == "string"
+			p.schema, err = p.node.Schema(s.options()...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordOf is a type of records.
+func recordOf(fields ...avro.SchemaField) *avro.SchemaNode {
+	return &avro.SchemaNode{Type: "record", Name: "Part", Fields: fields}
+}
+
+// isPlain reports whether a type has no name and no parts.
+func isPlain(n *avro.SchemaNode) bool {
+	return isKind[n.Type] && n.Type != "array" && n.Type != "map" && n.Type != "union"
+}
+
+// features finds the shapes of a part's types.
+func (s *Schema) features(p *part) (err error) {
+	if p.node.Type != "union" {
+		p.choice, err = s.choose(p.node)
+		return err
+	}
+	p.union = make([]choice, len(p.node.Branches))
+	for i := range p.union {
+		if p.union[i], err = s.choose(&p.node.Branches[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Schema) choose(n *avro.SchemaNode) (c choice, err error) {
+	n = s.follow(n)
+	c.node = n
+	switch values := namedMap(n); {
+	case n.Type == "array" && n.Items.Type == "float":
+		c.shape = dense
+		c.schema, err = n.Schema(raw...)
+	case isRecord(n) && isIndexed(n):
+		c.shape = pairs
+		c.schema, err = n.Schema(raw...)
+	case values != nil:
+		c.shape, c.node = entries, values
+		pair := recordOf(avro.SchemaField{Name: "key", Type: avro.SchemaNode{Type: "string"}},
+			avro.SchemaField{Name: "value", Type: *values})
+		c.schema, err = (&avro.SchemaNode{Type: "array", Items: pair}).Schema(raw...)
+	default:
+		c.schema, err = n.Schema(s.options()...)
+	}
+	return c, err
+}
+
+// isIndexed reports whether a record has the types of indexed, and perhaps more fields.
+func isIndexed(n *avro.SchemaNode) bool {
+	found := 0
+	for i := range n.Fields {
+		f := &n.Fields[i].Type
+		switch n.Fields[i].Name {
+		case "indices":
+			found++
+			if f.Type != "array" || f.Items.Type != "int" {
+				return false
+			}
+		case "values":
+			found++
+			if f.Type == "union" && len(f.Branches) == 2 && f.Branches[0].Type == "null" {
+				f = &f.Branches[1]
+			}
+			if f.Type != "array" || f.Items.Type != "float" {
+				return false
+			}
+		}
+	}
+	return found == 2
+}
+
+// namedMap returns the type of the values of named features that are a map, or a record that has just that map; nil for
+// another type. Values that tell their type themselves are not among them.
+func namedMap(n *avro.SchemaNode) *avro.SchemaNode {
+	if isRecord(n) && len(n.Fields) == 1 && n.Fields[0].Name == "named" {
+		n = &n.Fields[0].Type
+	}
+	if n.Type != "map" {
+		return nil
+	}
+	types := []avro.SchemaNode{*n.Values}
+	if n.Values.Type == "union" {
+		types = n.Values.Branches
+	}
+	for i := range types {
+		if t := &types[i]; !isPlain(t) && (t.Type != "array" || !isPlain(t.Items)) {
+			return nil
+		}
+	}
+	return n.Values
+}
 
 // DecodeArrival reads one record that was written with the schema into a, as [protobuf.Codec.DecodeArrival] does: it
 // overwrites all of a, reuses its slices, and the ids of a.Edges are parts of one string. The error is a
@@ -25,291 +195,143 @@ func (s *Schema) DecodeInPlace(data []byte, a *event.Arrival) error {
 
 func (s *Schema) decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
 	fields.BeginArrival(a)
-	found, err := s.decode(data, s.arrival, fields.Arrival, table.At(fields.Arrival, a), p, nil)
-	if err == nil && found&fields.ArrivalFeatures == 0 {
+	if s.parts == nil {
+		_, err := s.decode(data, reader{p}, fields.Arrival, s.arrival, table.At(fields.Arrival, a))
+		return err
+	}
+	if err := s.check(data); err != nil {
+		return err
+	}
+	r, base, found := reader{p}, table.At(fields.Arrival, a), uint64(0)
+	rest := data
+	for i := range s.parts {
+		p := &s.parts[i]
+		var given bool
+		var err error
+		if rest, given, err = r.part(p, rest, base); err != nil {
+			return err
+		}
+		if given {
+			found |= p.role.Bit
+		}
+	}
+	if err := fields.CheckMissing(fields.Arrival, found); err != nil {
+		return err
+	}
+	if err := goesOn(data, rest); err != nil {
+		return err
+	}
+	if found&fields.ArrivalFeatures == 0 {
 		return event.ErrNoFeatures
 	}
-	return err
+	return nil
 }
 
-// DecodeLabel reads one record that was written with the schema into l, as [protobuf.Codec.DecodeLabel] does.
-func (s *Schema) DecodeLabel(data []byte, l *event.Label) error {
-	*l = event.Label{Class: event.ByName}
-	_, err := s.decode(data, s.label, fields.Label, table.At(fields.Label, l), false,
-		func(found uint64) error { return fields.CheckReadLabel(l, found) })
-	return err
-}
-
-// DecodeEdge reads one record that was written with the schema into e, as [protobuf.Codec.DecodeEdge] does.
-func (s *Schema) DecodeEdge(data []byte, e *event.Edge) error {
-	*e = event.Edge{Weight: 1}
-	_, err := s.decode(data, s.edge, fields.Edge, table.At(fields.Edge, e), false, func(uint64) error { return e.Check() })
-	return err
-}
-
-// decode reads a record that is one message, and returns the set of its fields. check sees that set before the
-// record's end is looked at.
-func (s *Schema) decode(data []byte, roles []*table.Field, m *table.Message, base table.Ref, p fields.InPlace,
-	check func(found uint64) error) (uint64, error) {
-	if s.root.kind != kindRecord {
-		return 0, event.Errorf(event.ReasonUnparsable, "", "the schema is of a %s, want a record", s.root.word())
+// part reads a part, and returns what is behind it.
+func (r reader) part(p *part, data []byte, base table.Ref) (rest []byte, given bool, err error) {
+	var value any
+	switch {
+	case p.role == nil:
+		if rest, err = p.schema.Decode(data, &struct{}{}, avro.SkipUnknown()); err != nil {
+			return nil, false, fields.Inside(p.name, passed(err))
+		}
+		return rest, false, nil
+	case p.role.Kind == table.Features:
+		return r.featuresOf(p, data, table.Inside[event.Features](p.role, base))
+	case p.texts:
+		list := *p.role.Strings(base)
+		if rest, err = p.schema.Decode(data, &list, avro.AliasInput()); err != nil {
+			return nil, false, fields.Inside(p.name, fault(err))
+		}
+		if len(list) > 0 {
+			*p.role.Strings(base) = list
+		}
+		return rest, true, r.own(list, p.role.Name)
 	}
-	r := newReader(s, data)
-	r.inPlace = p
-	found, err := r.message(s.root, roles, m, base)
-	if err == nil && check != nil {
-		err = check(found)
+	if rest, err = p.schema.Decode(data, &value, avro.AliasInput()); err != nil {
+		return nil, false, fields.Inside(p.name, fault(err))
 	}
-	if err != nil {
-		return 0, err
-	}
-	return found, r.end()
+	given, err = r.field(p.node, value, p.role, base)
+	return rest, given, err
 }
 
-func unwantedType(t *schemaType, field, want string) error {
-	return event.Errorf(event.ReasonUnparsable, field, "the schema has %s, want %s", t.word(), want)
+// passed is the error of a value that is passed over, without the name of the record that was made for it.
+func passed(err error) error {
+	f := event.FaultOf(fault(err))
+	f.Field = strings.TrimPrefix(strings.TrimPrefix(f.Field, "x"), ".")
+	return f
 }
 
-// text reads a string in UTF-8; the bytes are a part of the record.
-func (r *reader) text(t *schemaType, field string) ([]byte, error) {
-	if !t.isText() {
-		return nil, unwantedType(t, field, "a string")
+// featuresOf reads features, and returns false if they are null.
+func (r reader) featuresOf(p *part, data []byte, f *event.Features) (rest []byte, given bool, err error) {
+	c := &p.choice
+	if p.union != nil {
+		var branch int32
+		if data, err = branchSchema.Decode(data, &branch); err != nil {
+			return nil, false, fields.Inside(p.name, fault(err))
+		}
+		if branch < 0 || int(branch) >= len(p.union) {
+			return nil, false, event.Errorf(event.ReasonUnparsable, "features", "%d is no branch of the union, which has %d",
+				branch, len(p.union))
+		}
+		c = &p.union[branch]
 	}
-	b, err := r.bytes(t, field)
-	if err != nil {
+	rest, err = c.read(r, data, f)
+	if event.LacksFeatures(err) {
+		return rest, false, nil
+	}
+	if _, is := err.(*event.FieldError); err != nil && !is { //nolint:errorlint // of the library, or made here
+		err = fields.Inside(p.name, fault(err))
+	}
+	return rest, err == nil, err
+}
+
+// read reads features of the type. Its error is the library's, or names the field.
+func (c *choice) read(r reader, data []byte, f *event.Features) (rest []byte, err error) {
+	switch c.shape {
+	case dense:
+		values := f.Values[:0]
+		if rest, err = c.schema.Decode(data, &values, avro.AliasInput()); err != nil {
+			return nil, err
+		}
+		*f = event.Features{Values: values}
+		return rest, event.CheckFinite(values, "features")
+	case pairs:
+		return c.readPairs(data, f)
+	case entries:
+		var list []entry
+		if rest, err = c.schema.Decode(data, &list, avro.AliasInput()); err != nil {
+			return nil, err
+		}
+		return rest, setNamed(f, func(named *fields.NamedList) error { return namedEntries(c.node, list, named) })
+	}
+	var value any
+	if rest, err = c.schema.Decode(data, &value, avro.AliasInput()); err != nil {
 		return nil, err
 	}
-	return b, fields.CheckText(b, field)
+	return rest, r.features(c.node, value, f)
 }
 
-// id reads an id: a string, or an integer by its digits.
-func (r *reader) id(t *schemaType, field string) (string, error) {
-	t, err := r.resolve(t, field)
-	if err != nil {
-		return "", err
+func (c *choice) readPairs(data []byte, f *event.Features) (rest []byte, err error) {
+	found := indexed{f.Indices[:0], f.Values[:0]}
+	if rest, err = c.schema.Decode(data, &found, avro.AliasInput(), avro.SkipUnknown()); err != nil {
+		return nil, err
 	}
-	switch t.kind {
-	case kindNull:
-		return "", event.Errorf(event.ReasonUnparsable, field, "is null")
-	case kindInt, kindLong:
-		v, err := r.integer(t, field)
-		return strconv.FormatInt(v, 10), err
-	}
-	b, err := r.text(t, field)
-	if err == nil && len(b) == 0 {
-		err = event.Errorf(event.ReasonUnparsable, field, "is empty")
-	}
-	return r.inPlace.Text(b), err
-}
-
-// edges reads a list of ids of a field.
-func (r *reader) edges(t *schemaType, field string, list []string) ([]string, error) {
-	if t.kind != kindArray {
-		return list, unwantedType(t, field, "an array of ids")
-	}
-	if t.items.kind == kindString {
-		if plain, ok := r.plainEdges(list); ok {
-			return plain, nil
+	for i, index := range found.Indices {
+		if index < 0 {
+			return nil, event.Errorf(event.ReasonFeatureLength, event.Element("features.indices", i),
+				"%d is outside 0…2147483647", index)
 		}
 	}
-	e := fields.NewEdgeIDs()
-	defer e.Release()
-	e.Field = field
-	for {
-		n, _, err := r.block(field)
-		if err != nil {
-			return list, err
-		}
-		if n == 0 {
-			return e.AppendTo(list), nil
-		}
-		for range n {
-			if err := r.edge(t.items, e); err != nil {
-				return list, err
-			}
-		}
-	}
-}
-
-// plainEdges reads a list of strings that is one block, each string of 1 to 63 bytes, as almost all are. Where the
-// list is another, or something is wrong with it, it reads nothing and reports false.
-func (r *reader) plainEdges(list []string) (edges []string, ok bool) {
-	before := r.at
-	n, _, err := r.block("edges")
-	if err != nil {
-		r.at = before
-		return list, false
-	}
-	from, end := r.at, r.at
-	for range n {
-		if end >= len(r.data) || r.data[end]&0x81 != 0 || r.data[end] == 0 {
-			r.at = before
-			return list, false
-		}
-		end += 1 + int(r.data[end]>>1)
-	}
-	// The bytes of lengths are ASCII, so the strings between them are UTF-8 if all is.
-	if n > 0 && (end >= len(r.data) || r.data[end] != 0 || !utf8.Valid(r.data[from:end])) {
-		r.at = before
-		return list, false
-	}
-	all := r.inPlace.Text(r.data[from:end])
-	for at := 0; at < len(all); {
-		to := at + 1 + int(all[at]>>1)
-		list = append(list, all[at+1:to])
-		at = to
-	}
-	if n > 0 {
-		r.at = end + 1 // the 0 at the end of the list
-	}
-	return list, true
-}
-
-func (r *reader) edge(t *schemaType, e *fields.EdgeIDs) error {
-	if t.kind == kindString { // as in Rivulet's own schema
-		b, err := r.bytes(t, "edges")
-		if err != nil {
-			return err
-		}
-		return e.Add(b)
-	}
-	id, err := r.id(t, event.Element(e.Field, e.Len()))
-	if err != nil {
-		return err
-	}
-	return e.Add([]byte(id))
-}
-
-// features reads a list of numbers, a record with indices, or named features: a map, a record with them in a field
-// called named, or a record whose fields are the features.
-func (r *reader) features(t *schemaType, f *event.Features) (err error) {
-	if t, err = r.resolve(t, "features"); err != nil {
-		return err
-	}
-	values := f.Values[:0]
-	switch {
-	case t.kind == kindArray:
-		values, err = r.floats(t, values, "features")
-		*f = event.Features{Values: values}
-		return err
-	case t.kind == kindRecord && t.indices >= 0:
-		return r.sparse(t, f)
-	case t.kind == kindRecord || t.kind == kindMap:
-		list := fields.TakeNamed(f)
-		*f = event.Features{Values: values}
-		if err := r.namedFeatures(t, &list); err != nil {
-			return err
-		}
-		if err := list.Distinct(); err != nil {
-			return err
-		}
-		f.Named = list.Fields
-		return nil
-	case t.kind == kindNull:
-		return event.ErrNoFeatures
-	}
-	return unwantedType(t, "features", "an array of numbers, a record or a map")
-}
-
-// floats reads an array of numbers. Null among them is not finite, as in JSON.
-func (r *reader) floats(t *schemaType, values []float32, field string) ([]float32, error) {
-	first := len(values)
-	for {
-		n, _, err := r.block(field)
-		if err != nil {
-			return values, err
-		}
-		if n == 0 {
-			return values, event.CheckFinite(values[first:], field)
-		}
-		if t.items.kind == kindFloat {
-			b, err := r.take(4*int64(n), field)
-			if err != nil {
-				return values, err
-			}
-			for ; len(b) >= 4; b = b[4:] {
-				values = append(values, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-			}
-			continue
-		}
-		for range n {
-			v, err := r.float(t.items, field, len(values))
-			if err != nil {
-				return values, err
-			}
-			values = append(values, v)
-		}
-	}
-}
-
-// float reads a number, element i of an array unless i is negative.
-func (r *reader) float(t *schemaType, field string, i int) (float32, error) {
-	t, err := r.resolve(t, field)
-	switch {
-	case err != nil:
-		return 0, err
-	case t.kind == kindNull:
-		return 0, event.Errorf(event.ReasonNotFinite, fields.Place(field, i), "null, features must be finite numbers")
-	case !t.isNumber():
-		return 0, unwantedType(t, fields.Place(field, i), "a number")
-	}
-	v, err := r.number(t, field)
-	if err == nil && v-v == 0 && math.Abs(v) > math.MaxFloat32 && math.IsInf(float64(float32(v)), 0) {
-		err = event.Errorf(event.ReasonNotFinite, fields.Place(field, i), "%v is beyond float32", v)
-	}
-	return float32(v), err
-}
-
-func (r *reader) sparse(t *schemaType, f *event.Features) error {
-	f.Sparse, f.Named, f.Indices, f.Values = true, nil, f.Indices[:0], f.Values[:0]
-	hasValues := false
-	for i := range t.fields {
-		typ, err := t.fields[i].typ, error(nil)
-		switch i {
-		case t.indices:
-			f.Indices, err = r.indices(typ, f.Indices)
-		case t.values:
-			if typ, err = r.resolve(typ, "features.values"); err != nil || typ.kind == kindNull {
-				break
-			}
-			if typ.kind != kindArray {
-				return unwantedType(typ, "features.values", "an array of numbers")
-			}
-			hasValues = true
-			f.Values, err = r.floats(typ, f.Values, "features.values")
-		default:
-			err = r.skip(typ, 1)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !hasValues {
+	f.Sparse, f.Named, f.Indices = true, nil, found.Indices
+	if found.Values == nil { // they are null
+		f.Values = f.Values[:0]
 		fields.SetOnes(f)
+		return rest, fields.Order(f)
 	}
-	return fields.Order(f)
-}
-
-func (r *reader) indices(t *schemaType, list []int32) ([]int32, error) {
-	const field = "features.indices"
-	if t.kind != kindArray || t.items.kind != kindInt && t.items.kind != kindLong {
-		return list, unwantedType(t, field, "an array of integers")
+	f.Values = found.Values
+	if err := event.CheckFinite(f.Values, "features.values"); err != nil {
+		return nil, err
 	}
-	for {
-		n, _, err := r.block(field)
-		if err != nil || n == 0 {
-			return list, err
-		}
-		for range n {
-			v, err := r.long(field)
-			if err != nil {
-				return list, err
-			}
-			if v < 0 || v > math.MaxInt32 {
-				return list, event.Errorf(event.ReasonFeatureLength, event.Element(field, len(list)), "%d is outside 0…2147483647",
-					v)
-			}
-			list = append(list, int32(v))
-		}
-	}
+	return rest, fields.Order(f)
 }

@@ -2,12 +2,15 @@ package avro
 
 import (
 	"encoding/base64"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/twmb/avro"
 
 	"rivulet/event"
 	"rivulet/event/connect"
@@ -16,13 +19,14 @@ import (
 
 // AppendJSON appends a record that was written with the schema to dst, as a JSON value: for a mapping, which says
 // where in it an arrival is. Unions are their values, enums and times text (RFC 3339), decimals numbers, and bytes
-// text where they are UTF-8, else base64; NaN and infinities are null.
+// text where they are UTF-8, else base64; NaN and infinities are null, and maps are in the order of their keys.
 func (s *Schema) AppendJSON(dst, data []byte) ([]byte, error) {
-	w := jsonWriter{reader: newReader(s, data), dst: dst, most: len(dst) + TextLimit(len(data))}
-	err := w.value(s.root, 0)
-	if err == nil {
-		err = w.end()
+	value, err := s.values(data)
+	if err != nil {
+		return dst, err
 	}
+	w := jsonWriter{dst: dst, most: len(dst) + TextLimit(len(data)), record: len(data)}
+	err = w.value(s.root, value)
 	return w.dst, err
 }
 
@@ -36,49 +40,44 @@ func TextTooLarge(record int) error {
 		TextLimit(record), record)
 }
 
-// jsonWriter writes what it reads.
+// jsonWriter writes decoded values.
 type jsonWriter struct {
-	reader
-	dst  []byte
-	most int // bytes of dst
+	dst    []byte
+	most   int // bytes of dst
+	record int // bytes of the record
 }
 
-func (w *jsonWriter) value(t *schemaType, depth int) (err error) {
-	if depth > maxDepth {
-		return event.Errorf(event.ReasonUnparsable, "", "values lie deeper in one another than %d (byte %d)", maxDepth, w.at)
-	}
-	if err = w.spend(""); err != nil {
-		return err
-	}
+func (w *jsonWriter) value(n *avro.SchemaNode, value any) error {
 	if len(w.dst) > w.most {
-		return TextTooLarge(len(w.data))
+		return TextTooLarge(w.record)
 	}
-	if t, err = w.resolve(t, ""); err != nil {
-		return err
+	switch of := value.(type) {
+	case record:
+		return w.object(of)
+	case map[string]any:
+		return w.dictionary(typeOf(n, value).Values, of)
+	case []any:
+		return w.list(typeOf(n, value).Items, of)
+	case fixed:
+		return w.bytes(of.of, of.bytes)
+	case []byte:
+		return w.bytes(typeOf(n, value), of)
 	}
-	switch t.kind {
-	case kindRecord:
-		if t.isScaled() {
-			return w.scaled(t)
-		}
-		return w.object(t, depth)
-	case kindArray, kindMap:
-		return w.list(t, depth)
-	}
-	return w.scalar(t)
+	return w.scalar(n, value)
 }
 
-func (w *jsonWriter) object(t *schemaType, depth int) error {
+func (w *jsonWriter) object(of record) error {
+	dst, is, err := scaled(w.dst, of)
+	if w.dst = dst; is || err != nil {
+		return err
+	}
 	w.dst = append(w.dst, '{')
-	for i, f := range t.fields {
-		if i > 0 {
-			w.dst = append(w.dst, ',')
-		}
-		if err := w.text([]byte(f.name)); err != nil {
+	for i := range of.of.Fields {
+		f := &of.of.Fields[i]
+		if err := w.member(i, f.Name); err != nil {
 			return err
 		}
-		w.dst = append(w.dst, ':')
-		if err := w.value(f.typ, depth+1); err != nil {
+		if err := w.value(&f.Type, of.values[f.Name]); err != nil {
 			return err
 		}
 	}
@@ -86,89 +85,71 @@ func (w *jsonWriter) object(t *schemaType, depth int) error {
 	return nil
 }
 
-func (w *jsonWriter) list(t *schemaType, depth int) error {
-	opening, closing := byte('['), byte(']')
-	if t.kind == kindMap {
-		opening, closing = '{', '}'
-	}
-	w.dst = append(w.dst, opening)
-	for first := true; ; {
-		n, _, err := w.block("")
-		if err != nil {
+func (w *jsonWriter) dictionary(n *avro.SchemaNode, of map[string]any) error {
+	w.dst = append(w.dst, '{')
+	for i, key := range slices.Sorted(maps.Keys(of)) {
+		if err := w.member(i, key); err != nil {
 			return err
 		}
-		if n == 0 {
-			w.dst = append(w.dst, closing)
-			return nil
-		}
-		for range n {
-			if !first {
-				w.dst = append(w.dst, ',')
-			}
-			first = false
-			if t.kind == kindMap {
-				key, err := w.bytes(&textType, "")
-				if err != nil {
-					return err
-				}
-				if err := w.text(key); err != nil {
-					return err
-				}
-				w.dst = append(w.dst, ':')
-			}
-			if err := w.value(t.items, depth+1); err != nil {
-				return err
-			}
+		if err := w.value(n, of[key]); err != nil {
+			return err
 		}
 	}
+	w.dst = append(w.dst, '}')
+	return nil
 }
 
-func (w *jsonWriter) scalar(t *schemaType) (err error) {
-	switch {
-	case t.kind == kindNull:
-		w.dst = append(w.dst, "null"...)
-	case t.kind == kindBoolean:
-		var v bool
-		v, err = w.boolean("")
-		w.dst = strconv.AppendBool(w.dst, v)
-	case t.unit() > 0:
-		return w.time(t)
-	case t.kind == kindInt || t.kind == kindLong:
-		var v int64
-		v, err = w.integer(t, "")
-		w.dst = strconv.AppendInt(w.dst, v, 10)
-	case t.isNumber() && t.logical == "decimal": // all its digits, for it may be an id
-		var b []byte
-		b, err = w.bytes(t, "")
-		w.dst = connect.AppendDecimal(w.dst, b, t.scale)
-	case t.isNumber():
-		var v float64
-		v, err = w.number(t, "")
-		w.number64(v, t.kind)
-	case t.kind == kindEnum:
-		var v string
-		if v, err = w.symbol(t, ""); err == nil {
-			err = w.text([]byte(v))
-		}
-	default:
-		var b []byte
-		if b, err = w.bytes(t, ""); err != nil {
-			return err
-		}
-		if t.kind != kindString && (!utf8.Valid(b) || connect.MeaningOf(t.connect) == connect.Bits) {
-			b = base64.StdEncoding.AppendEncode(nil, b)
-		}
-		err = w.text(b)
+// member begins member i of an object.
+func (w *jsonWriter) member(i int, name string) error {
+	if i > 0 {
+		w.dst = append(w.dst, ',')
 	}
+	err := w.text(name)
+	w.dst = append(w.dst, ':')
 	return err
 }
 
-// number64 writes a float in the shortest form that reads back as the same one of its width.
-func (w *jsonWriter) number64(v float64, kind typeKind) {
-	bits := 64
-	if kind == kindFloat {
-		bits = 32
+func (w *jsonWriter) list(n *avro.SchemaNode, of []any) error {
+	w.dst = append(w.dst, '[')
+	for i, value := range of {
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		if err := w.value(n, value); err != nil {
+			return err
+		}
 	}
+	w.dst = append(w.dst, ']')
+	return nil
+}
+
+func (w *jsonWriter) scalar(n *avro.SchemaNode, value any) error {
+	switch of := value.(type) {
+	case nil:
+		w.dst = append(w.dst, "null"...)
+	case bool:
+		w.dst = strconv.AppendBool(w.dst, of)
+	case float32:
+		w.float(float64(of), 32)
+	case float64:
+		w.float(of, 64)
+	case symbol:
+		return w.text(string(of))
+	case string:
+		return w.text(of)
+	default:
+		v, _ := integer(value)
+		if unit := units[typeOf(n, value).LogicalType]; unit > 0 {
+			w.time(v, unit)
+		} else {
+			w.dst = strconv.AppendInt(w.dst, v, 10)
+		}
+	}
+	return nil
+}
+
+// float writes a number in the shortest form that reads back as the same one of its width.
+func (w *jsonWriter) float(v float64, bits int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		w.dst = append(w.dst, "null"...)
 		return
@@ -176,24 +157,31 @@ func (w *jsonWriter) number64(v float64, kind typeKind) {
 	w.dst = strconv.AppendFloat(w.dst, v, 'g', -1, bits)
 }
 
-// time writes a time, as a number where it is outside of the years that RFC 3339 has.
-func (w *jsonWriter) time(t *schemaType) error {
-	v, err := w.integer(t, "")
-	if err != nil {
-		return err
-	}
-	at := connect.Since(v, t.unit())
-	if !connect.InYears(at) {
-		w.dst = strconv.AppendInt(w.dst, v, 10)
+// bytes writes a decimal with all its digits, as it may be an id, and else bytes.
+func (w *jsonWriter) bytes(n *avro.SchemaNode, b []byte) error {
+	if n.LogicalType == "decimal" {
+		w.dst = connect.AppendDecimal(w.dst, b, n.Scale)
 		return nil
 	}
-	w.dst = append(at.AppendFormat(append(w.dst, '"'), time.RFC3339Nano), '"')
-	return nil
+	if !utf8.Valid(b) || connect.MeaningOf(connectName(n)) == connect.Bits {
+		return w.text(base64.StdEncoding.EncodeToString(b))
+	}
+	return w.text(inPlace(b))
 }
 
-func (w *jsonWriter) text(b []byte) (err error) {
-	if w.dst, err = jsontext.AppendQuote(w.dst, b); err != nil {
-		return fields.CheckText(b, "")
+// time writes a time, as a number where it is outside of the years that RFC 3339 has.
+func (w *jsonWriter) time(v, unit int64) {
+	at := connect.Since(v, unit)
+	if !connect.InYears(at) {
+		w.dst = strconv.AppendInt(w.dst, v, 10)
+		return
+	}
+	w.dst = append(at.AppendFormat(append(w.dst, '"'), time.RFC3339Nano), '"')
+}
+
+func (w *jsonWriter) text(s string) (err error) {
+	if w.dst, err = jsontext.AppendQuote(w.dst, s); err != nil {
+		return fields.NotUTF8("", s)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package avro
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/twmb/avro"
@@ -13,201 +14,183 @@ import (
 	"rivulet/event/table"
 )
 
-// typeKind is the kind of an Avro type.
-type typeKind uint8
-
-const (
-	kindNull typeKind = iota
-	kindBoolean
-	kindInt
-	kindLong
-	kindFloat
-	kindDouble
-	kindBytes
-	kindString
-	kindFixed
-	kindEnum
-	kindArray
-	kindMap
-	kindRecord
-	kindUnion
-)
-
-var kindNames = [...]string{"null", "boolean", "int", "long", "float", "double", "bytes", "string", "fixed",
-	"enum", "array", "map", "record", "union"}
-
-// schemaType is one type of a writer's schema. Types that name themselves make it a graph with cycles.
-type schemaType struct {
-	kind     typeKind
-	logical  string // its logicalType
-	connect  string // the name that Kafka Connect's converter gives the type, as io.debezium.time.MicroTimestamp
-	scale    int    // of a decimal
-	size     int    // of a fixed
-	symbols  []string
-	items    *schemaType // of an array; the values of a map
-	branches []*schemaType
-	fields   []schemaField
-	// lead is the byte before a value that is a double: which branch of a union it is. bareDouble, if the type is
-	// double itself, and noDouble, if it has no such branch among the first 64.
-	lead int
-	// indices, values and named are the positions of a record's fields of these names, −1 for none.
-	indices, values, named int
+// Schema is a schema with which records were written. It maps their fields to the fields of an arrival, a label, an
+// edge or a prediction: by name, by the aliases of Rivulet's own schemas, and if the type can be read as the wanted
+// one. It does not change, and many goroutines may use it.
+type Schema struct {
+	library *avro.Schema
+	root    *avro.SchemaNode
+	named   map[string]*definition // the types that have names, by their full names
+	types   int
+	row     *connect.Type // the type of AppendJSON's output
+	// For the fields of these messages, in the order of their tables, the names of the root's fields; "": none.
+	arrival, label, edge, prediction []string
+	parts                            []part // of an arrival
 }
 
-// Values of schemaType.lead that are no byte.
-const (
-	bareDouble = -1
-	noDouble   = -2
-)
+// definition is a type that has a name.
+type definition struct {
+	*avro.SchemaNode
+	fields map[string]*avro.SchemaNode // the types of a record's fields
+}
 
-// findDouble sets lead.
-func (t *schemaType) findDouble() {
-	t.lead = noDouble
-	if t.kind == kindDouble {
-		t.lead = bareDouble
-	}
-	for i, b := range t.branches[:min(64, len(t.branches))] {
-		if b.kind == kindDouble {
-			t.lead = 2 * i
-			return
+// record is a value of a type of records.
+type record struct {
+	of     *definition
+	values map[string]any
+}
+
+// symbol is a word of an enum.
+type symbol string
+
+// fixed is a value of a fixed type.
+type fixed struct {
+	of    *avro.SchemaNode
+	bytes []byte
+}
+
+func custom(kind string, decode func(v any, n *avro.SchemaNode) (any, error)) avro.SchemaOpt {
+	return avro.CustomType{AvroType: kind, Decode: decode}
+}
+
+// raw makes the library decode times and decimals to the numbers and bytes that were written.
+var raw = []avro.SchemaOpt{custom("int", nil), custom("long", nil), custom("bytes", nil), custom("string", nil)}
+
+// options are raw, and a record, an enum and a fixed value tell their type, which may be one of a union.
+func (s *Schema) options() []avro.SchemaOpt {
+	return append(raw[:len(raw):len(raw)],
+		custom("record", func(v any, n *avro.SchemaNode) (any, error) {
+			return record{s.named[n.Name], v.(map[string]any)}, nil
+		}),
+		custom("enum", func(v any, _ *avro.SchemaNode) (any, error) { return symbol(v.(string)), nil }),
+		custom("fixed", func(v any, n *avro.SchemaNode) (any, error) { return fixed{n, v.([]byte)}, nil }))
+}
+
+// Parse reads a schema. The others are schemas that it names, each after the ones that it names itself. An error is
+// about the schema, not about a record.
+func Parse(text string, others ...string) (*Schema, error) {
+	s := &Schema{named: map[string]*definition{}}
+	var cache avro.SchemaCache
+	for _, r := range others {
+		if _, err := cache.Parse(r, s.options()...); err != nil {
+			return nil, fmt.Errorf("a referenced schema: %s", event.LibraryText(err))
 		}
 	}
-}
-
-type schemaField struct {
-	name string
-	typ  *schemaType
-}
-
-// word names the type in errors.
-func (t *schemaType) word() string { return kindNames[t.kind] }
-
-// Schema is a schema with which records were written. It maps their fields to the fields of an arrival, a label or a
-// prediction: by name, by the aliases of Rivulet's own schemas, and if the type can be read as the wanted one. It does
-// not change, and many goroutines may use it.
-type Schema struct {
-	root  *schemaType
-	row   *connect.Type // the type of AppendJSON's output
-	types int
-	// The field of an arrival, a label, an edge or a prediction for each field of the root; nil for none.
-	arrival, label, edge, prediction []*table.Field
+	var err error
+	if s.library, err = cache.Parse(text, s.options()...); err != nil {
+		return nil, errors.New(event.LibraryText(err))
+	}
+	s.root = s.library.Root()
+	var c collector
+	c.define(s.named, s.root, "")
+	if err := c.resolve(s.named); err != nil {
+		return nil, err
+	}
+	s.types = c.types
+	s.row = s.connectType(s.root, map[*avro.SchemaNode]*connect.Type{})
+	s.arrival, s.label = s.names(fields.Arrival, arrivalAliases), s.names(fields.Label, labelAliases)
+	s.edge, s.prediction = s.names(fields.Edge, nil), s.names(fields.Prediction, nil)
+	if err := s.split(); err != nil {
+		return nil, errors.New(event.LibraryText(err))
+	}
+	return s, nil
 }
 
 // maxTypes bounds the types of a schema.
 const maxTypes = 20_000
 
-// Parse reads a schema. References are the schemas that it names, each after the ones that it names itself. An error is
-// about the schema, not about a record.
-func Parse(text string, references ...string) (*Schema, error) {
-	var cache avro.SchemaCache
-	for _, r := range references {
-		if _, err := cache.Parse(r); err != nil {
-			return nil, fmt.Errorf("a referenced schema: %s", event.LibraryText(err))
-		}
-	}
-	parsed, err := cache.Parse(text)
-	if err != nil {
-		return nil, errors.New(event.LibraryText(err))
-	}
-	c := compiler{named: map[string]*schemaType{}}
-	root, err := c.compile(parsed.Root().ExpandReferences(), "")
-	if err != nil {
-		return nil, err
-	}
-	s := &Schema{root: root, types: c.types}
-	s.row = root.connectType(map[*schemaType]*connect.Type{})
-	s.arrival, s.label = root.roles(fields.Arrival, arrivalAliases), root.roles(fields.Label, labelAliases)
-	s.edge, s.prediction = root.roles(fields.Edge, nil), root.roles(fields.Prediction, nil)
-	return s, nil
+// collector walks the types of a schema.
+type collector struct {
+	types      int
+	references []reference
 }
 
-// compiler makes types of the library's nodes.
-type compiler struct {
-	named map[string]*schemaType
-	types int
+// reference is a type that is the name of another, and the namespace around it.
+type reference struct {
+	*avro.SchemaNode
+	space string
 }
 
-var kindsByName = func() map[string]typeKind {
-	words := map[string]typeKind{"error": kindRecord}
-	for kind, word := range kindNames {
-		words[word] = typeKind(kind)
-	}
-	return words
-}()
-
-// compile makes the type of a node inside of a namespace.
-func (c *compiler) compile(n *avro.SchemaNode, space string) (*schemaType, error) {
+// define collects the definitions inside of a type. space is the namespace around it.
+func (c *collector) define(into map[string]*definition, n *avro.SchemaNode, space string) {
 	if c.types++; c.types > maxTypes {
-		return nil, fmt.Errorf("the schema has more than %d types", maxTypes)
+		return
 	}
-	kind, known := kindsByName[n.Type]
-	if !known {
-		return c.reference(n.Type, space)
-	}
-	t := &schemaType{kind: kind, logical: n.LogicalType, scale: n.Scale, size: n.Size, symbols: n.Symbols,
-		connect: connectName(n),
-		indices: -1, values: -1, named: -1}
-	if n.Name != "" {
+	switch {
+	case isRecord(n) || n.Type == "enum" || n.Type == "fixed":
 		name := n.Name
 		if i := strings.LastIndexByte(name, '.'); i >= 0 {
 			space = name[:i]
 		} else if space = n.Namespace; space != "" {
 			name = space + "." + name
 		}
-		c.named[name] = t
-	}
-	var err error
-	switch kind {
-	case kindArray:
-		t.items, err = c.compile(n.Items, space)
-	case kindMap:
-		t.items, err = c.compile(n.Values, space)
-	case kindUnion:
-		t.branches = make([]*schemaType, len(n.Branches))
-		for i := range n.Branches {
-			if t.branches[i], err = c.compile(&n.Branches[i], space); err != nil {
-				return nil, err
-			}
+		d := &definition{n, make(map[string]*avro.SchemaNode, len(n.Fields))}
+		for i := range n.Fields {
+			d.fields[n.Fields[i].Name] = &n.Fields[i].Type
 		}
-	case kindRecord:
-		err = c.record(t, n, space)
+		into[name] = d
+	case !isKind[n.Type]:
+		c.references = append(c.references, reference{n, space})
 	}
-	t.findDouble()
-	return t, err
+	for inner := range children(n) {
+		c.define(into, inner, space)
+	}
 }
 
-func (c *compiler) reference(name, space string) (*schemaType, error) {
-	if t := c.named[name]; t != nil {
-		return t, nil
+// resolve gives each reference the full name of its definition.
+func (c *collector) resolve(named map[string]*definition) error {
+	if c.types > maxTypes {
+		return fmt.Errorf("the schema has more than %d types", maxTypes)
 	}
-	if t := c.named[space+"."+name]; t != nil {
-		return t, nil
-	}
-	return nil, fmt.Errorf("the type %s is not defined", event.Cut(name))
-}
-
-func (c *compiler) record(t *schemaType, n *avro.SchemaNode, space string) error {
-	t.fields = make([]schemaField, len(n.Fields))
-	for i := range n.Fields {
-		f := &n.Fields[i]
-		typ, err := c.compile(&f.Type, space)
-		if err != nil {
-			return err
-		}
-		t.fields[i] = schemaField{f.Name, typ}
-		switch f.Name {
-		case "indices":
-			t.indices = i
-		case "values":
-			t.values = i
-		case "named":
-			t.named = i
+	for _, r := range c.references {
+		if full := r.space + "." + r.Type; named[full] != nil {
+			r.Type = full
+		} else if named[r.Type] == nil {
+			return fmt.Errorf("the type %s is not defined", event.Cut(r.Type))
 		}
 	}
 	return nil
 }
 
-// arrivalAliases and labelAliases give the names of the fields of Rivulet's schemas by their aliases.
+// isKind has the kinds of types without a name.
+var isKind = map[string]bool{"null": true, "boolean": true, "int": true, "long": true, "float": true, "double": true,
+	"bytes": true, "string": true, "array": true, "map": true, "union": true}
+
+func isRecord(n *avro.SchemaNode) bool { return n.Type == "record" || n.Type == "error" }
+
+// children yields the types that a type is made of.
+func children(n *avro.SchemaNode) iter.Seq[*avro.SchemaNode] {
+	return func(yield func(*avro.SchemaNode) bool) {
+		switch {
+		case n.Type == "array":
+			yield(n.Items)
+		case n.Type == "map":
+			yield(n.Values)
+		case n.Type == "union":
+			for i := range n.Branches {
+				if !yield(&n.Branches[i]) {
+					return
+				}
+			}
+		case isRecord(n):
+			for i := range n.Fields {
+				if !yield(&n.Fields[i].Type) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// follow returns the definition that a type names, or the type itself.
+func (s *Schema) follow(n *avro.SchemaNode) *avro.SchemaNode {
+	if d := s.named[n.Type]; d != nil {
+		return d.SchemaNode
+	}
+	return n
+}
+
+// Names of the fields of Rivulet's schemas by their aliases.
 var (
 	arrivalAliases = aliasesOf(event.ArrivalAvro)
 	labelAliases   = aliasesOf(event.LabelAvro)
@@ -223,22 +206,19 @@ func aliasesOf(schema string) map[string]string {
 	return names
 }
 
-// roles returns the message's field for each field of a record; nil for none. A field's own name goes before an alias;
-// of several aliases the first counts.
-func (t *schemaType) roles(m *table.Message, aliases map[string]string) []*table.Field {
-	if t.kind != kindRecord {
-		return nil
-	}
-	roles, taken := make([]*table.Field, len(t.fields)), map[*table.Field]bool{}
-	for i, f := range t.fields {
-		if field := m.ByName([]byte(f.name)); field != nil {
-			roles[i], taken[field] = field, true
+// names returns the name of the root's field for each field of a message; "": none. A field's own name goes before an
+// alias; of several aliases the first counts.
+func (s *Schema) names(m *table.Message, aliases map[string]string) []string {
+	names := make([]string, len(m.Fields))
+	for i := range m.Fields {
+		for _, f := range s.root.Fields {
+			if f.Name == m.Fields[i].Name || names[i] == "" && aliases[f.Name] == m.Fields[i].Name {
+				names[i] = f.Name
+			}
+			if f.Name == m.Fields[i].Name {
+				break
+			}
 		}
 	}
-	for i, f := range t.fields {
-		if field := m.ByName([]byte(aliases[f.name])); field != nil && !taken[field] {
-			roles[i], taken[field] = field, true
-		}
-	}
-	return roles
+	return names
 }

@@ -80,9 +80,13 @@ func TestTextOfARecordIsBounded(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			text, err := decoder.AppendJSON(nil, tc.record)
 			runtime.ReadMemStats(&after)
+			want := event.ReasonTooLarge
+			if name == "avro null" || name == "avro fixed" { // the library reads at most 4,096 values without bytes
+				want = event.ReasonUnparsable
+			}
 			var fault *event.FieldError
-			if !errors.As(err, &fault) || fault.Reason != event.ReasonTooLarge {
-				t.Errorf("%d bytes of text: %v, want %s", len(text), err, event.ReasonTooLarge)
+			if !errors.As(err, &fault) || fault.Reason != want {
+				t.Errorf("%d bytes of text: %v, want %s", len(text), err, want)
 			}
 			// A list that grows by doubling has been allocated several times, and a dynamic message has some 300 bytes.
 			limit := uint64(8*eventavro.TextLimit(len(tc.record)) + 1000*values)
