@@ -19,7 +19,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive snapshot test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests python examples ci nightly
+.PHONY: help build archive release test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests python examples ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -33,10 +33,17 @@ archive: ## the three programs for this GOOS and GOARCH, with LICENSE and the no
 	  cp LICENSE $$dir/; tools/notices.sh >$$dir/THIRD_PARTY_NOTICES; \
 	  tar -czf $$dir.tar.gz -C out $${dir#out/}; echo $$dir.tar.gz
 
-snapshot: ## a release as .goreleaser.yaml has it, in out/dist, without publishing and images; its packages are tried. It wants help2man
-	$(GO) run github.com/goreleaser/goreleaser/v2@$$(cd tools/packaging && $(GO) list -m -f '{{.Version}}' github.com/goreleaser/goreleaser/v2) \
-	  release --snapshot --clean
-	cd tools/packaging && RIVULET_TEST_DIST=$(CURDIR)/out/dist $(GO) test -count=1 -v -run TestSnapshot .
+# The version of the source, which image, chart and Python package have, too.
+VERSION = $(shell sed -n 's/^const Release = "\(.*\)"/\1/p' internal/build/build.go)
+DIST    = $(CURDIR)/out/dist
+
+release: ## all of a release but the image, in out/dist, which is emptied before; it is tried by installing from it. It wants help2man
+	GORELEASER_CURRENT_TAG=v$(VERSION) $(GO) run github.com/goreleaser/goreleaser/v2@$$(cd tools/packaging && $(GO) list -m -f '{{.Version}}' github.com/goreleaser/goreleaser/v2) \
+	  release --clean --skip=publish,validate
+	python3 -m pip wheel -q --no-deps --wheel-dir $(DIST) ./python
+	cd tools/packaging && RIVULET_TEST_DIST=$(DIST) RIVULET_TEST_VERSION=$(VERSION) $(GO) test -count=1 -run TestChartArchive .
+	cd $(DIST) && sha256sum rivulet_mcond-*.whl rivulet-*.tgz >>checksums.txt
+	cd tools/packaging && RIVULET_TEST_DIST=$(DIST) RIVULET_TEST_VERSION=$(VERSION) $(GO) test -count=1 -v -run TestReleaseIsInstalled .
 
 test: ## the tests; they need the Go toolchain and nothing else
 	$(GO) test ./...
@@ -155,7 +162,7 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) python examples
 	$(MAKE) browser MINUTES=30
 	$(MAKE) dashboards
-	$(MAKE) registry collector snapshot
+	$(MAKE) registry collector release
 	$(MAKE) fuzz FUZZTIME=100000x
 	$(MAKE) chaos FOR=10m
 	$(MAKE) soak SOAK=30m

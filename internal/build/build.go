@@ -1,6 +1,6 @@
-// Package build says which build of Rivulet this process is: its version, the commit and the Go version. The Go
-// toolchain writes them into the program; flags of the linker go before, as in deploy/Dockerfile, which builds without
-// the repository's history:
+// Package build says which build of Rivulet this process is: its version, the commit and the Go version. [Release] is
+// the version of the source. The Go toolchain writes the commit into the program; flags of the linker go before both,
+// as in deploy/Dockerfile, which builds without the repository's history:
 //
 //	go build -ldflags "-X rivulet/internal/build.version=1.4.0 -X rivulet/internal/build.commit=3f9c1a2b" ./cmd/...
 package build
@@ -11,7 +11,11 @@ import (
 	"runtime/debug"
 )
 
-// Set by the linker; empty: as the toolchain wrote it.
+// Release is the version that the source is, or becomes next. The image, the Python package, the chart and the contract
+// of the topics have the same one; a test holds them together.
+const Release = "0.1.0"
+
+// Set by the linker; empty: Release, and the commit that the toolchain wrote.
 var version, commit string
 
 // Unknown stands for a fact that neither the toolchain nor the linker has given.
@@ -19,7 +23,7 @@ const Unknown = "unknown"
 
 // Info describes a build. No field is empty.
 type Info struct {
-	Version string // of the module, "(devel)" or a pseudo-version where none was tagged
+	Version string
 	Commit  string // with "+dirty" where the files differed from it
 	Go      string // "go1.26.8"
 }
@@ -43,7 +47,7 @@ func read(found *debug.BuildInfo, version, commit string) Info {
 	if revision != "" && settings["vcs.modified"] == "true" {
 		revision += "+dirty"
 	}
-	return Info{cmp.Or(version, found.Main.Version, Unknown), cmp.Or(commit, revision, Unknown),
+	return Info{cmp.Or(version, Release), cmp.Or(commit, revision, Unknown),
 		cmp.Or(found.GoVersion, Unknown)}
 }
 

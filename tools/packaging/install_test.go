@@ -19,15 +19,17 @@ import (
 	"testing"
 )
 
-// A release without publishing, as `make snapshot` makes it in out/dist, of which RIVULET_TEST_DIST is the path. Each
-// archive and each package has the programs, their manuals and completions, the licence and the notices of third
-// parties; there are checksums, and a bill of materials of each program. The programs of this machine's archive and of
-// its Debian package, which dpkg installs, run and say their version.
-func TestSnapshot(t *testing.T) {
+// A release, as `make release` makes it in a directory of which RIVULET_TEST_DIST is the path, with the version of
+// RIVULET_TEST_VERSION. Each archive and each package has the programs, their manuals and completions, the licence and
+// the notices of third parties; there are checksums, and a bill of materials of each program. The programs of this
+// machine's archive and of its Debian package, which dpkg installs, and the Python package, which pip installs, run and
+// say the version.
+func TestReleaseIsInstalled(t *testing.T) {
 	dist := os.Getenv("RIVULET_TEST_DIST")
 	if dist == "" {
-		t.Skip("RIVULET_TEST_DIST is not set: make snapshot sets it")
+		t.Skip("RIVULET_TEST_DIST is not set: make release sets it")
 	}
+	requireWheel(t, dist)
 	archives, err := filepath.Glob(filepath.Join(dist, "rivulet_*.tar.gz"))
 	if err != nil || len(archives) != 4 {
 		t.Fatalf("archives are %q, want those of linux and darwin, amd64 and arm64 (%v)", archives, err)
@@ -64,7 +66,7 @@ func TestSnapshot(t *testing.T) {
 	for _, bill := range bills {
 		requireContents(t, bill)
 	}
-	requireChecksums(t, dist, len(archives)+4+len(bills))
+	requireChecksums(t, dist, len(archives)+4+len(bills)+2) // packages; the wheel and the chart
 }
 
 // requireChecksums fails unless checksums.txt has the SHA-256 of so many files.
@@ -157,7 +159,29 @@ func requireFiles(t *testing.T, dir string, names ...string) {
 	}
 }
 
-var version = regexp.MustCompile(`\d+\.\d+\.\d+-[0-9a-f]{7,}`)
+var version = regexp.MustCompile("\\b" + regexp.QuoteMeta(os.Getenv("RIVULET_TEST_VERSION")) + "\\b")
+
+// requireWheel installs the Python package into an environment of its own, and asks it for its version.
+func requireWheel(t *testing.T, dist string) {
+	t.Helper()
+	venv := t.TempDir()
+	wheels, err := filepath.Glob(filepath.Join(dist, "rivulet_mcond-*.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatalf("wheels are %q, want one (%v)", wheels, err)
+	}
+	for _, command := range [][]string{{"python3", "-m", "venv", venv},
+		{filepath.Join(venv, "bin/pip"), "install", "-q", wheels[0]}} {
+		if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v %s", command, err, out)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin/python"), "-c",
+		"import rivulet_mcond, importlib.metadata as m; print(rivulet_mcond.Arrival('n1', [1]).id, m.version('rivulet-mcond'))",
+	).CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "n1 "+os.Getenv("RIVULET_TEST_VERSION") {
+		t.Errorf("the installed Python package says %s (%v)", out, err)
+	}
+}
 
 // requireRuns fails unless a program says the snapshot's version, and its manual knows its name.
 func requireRuns(t *testing.T, program string) {
