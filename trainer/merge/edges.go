@@ -70,7 +70,8 @@ func (m *Merger) match() (fresh []edge, waiting []edge) {
 // lost reports whether no edge leads to the node: it was forgotten, or its id was and has not arrived again.
 func (n *node) lost() bool { return n.gone || n.again && !n.known }
 
-// fresh leaves out edges that come again and those that the graph has, and counts the others.
+// fresh leaves out edges that come again and those that T has, and counts the others. The edges of a node in no role
+// that has arrived are new in T.
 func (m *Merger) fresh(edges []edge) []edge {
 	slices.SortFunc(edges, func(a, b edge) int {
 		x, y := m.form.ends(a), m.form.ends(b)
@@ -78,7 +79,7 @@ func (m *Merger) fresh(edges []edge) []edge {
 	})
 	edges = slices.CompactFunc(edges, func(a, b edge) bool { return m.form.ends(a) == m.form.ends(b) })
 	return slices.DeleteFunc(edges, func(e edge) bool {
-		if int(max(e.from, e.to)) < len(m.base.IDs) {
+		if m.before(e.from) && m.before(e.to) {
 			was, is := m.form.find(m.base, e.from, e.to, e.of)
 			switch {
 			case is && e.of <= was:
@@ -86,14 +87,16 @@ func (m *Merger) fresh(edges []edge) []edge {
 			case is:
 				m.Report.Heavier++
 				return false
-			case !m.nodes[e.from].arrived && !m.nodes[e.to].arrived:
-				m.Report.OldEdges++
 			}
+			m.Report.OldEdges++
 		}
 		m.Report.Edges++
 		return false
 	})
 }
+
+// before reports whether a node is the graph's, and not an arrival that takes its place.
+func (m *Merger) before(i int32) bool { return int(i) < len(m.base.IDs) && !m.nodes[i].arrived }
 
 // queue has the edges that wait for an id, in the order in which they came. One that comes again waits once, with the
 // larger of its weights.
