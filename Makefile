@@ -19,7 +19,7 @@ PACKAGES ?= ./...
 OLD      ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build archive release test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests python examples ci nightly
+.PHONY: help build archive release test stress race lint fmt fuzz bench benchcheck browser dashboards collector integration registry chaos soak demo demos cold processors reference manifests promises python examples ci nightly
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -148,6 +148,9 @@ python: ## the Python package against rivulet predict on the graphs of DATA, its
 
 examples: ## the examples of Python, Go and Java, each run against rivulet devstack; the jar of kafka-clients comes from Maven Central
 	examples/test.sh
+
+promises: ## each promise of docs/operate.md with the tests that show it; fails where one has none
+	tools/promises.sh
 
 ci: ## all that is checked before a merge
 	.ci/run

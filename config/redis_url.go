@@ -20,8 +20,8 @@ func (u RedisURL) Reveal() string { return string(u) }
 func (u RedisURL) Split() (first string, more []string) {
 	hosts := u.hosts()
 	for _, other := range hosts[1:] {
-		if o, err := redis.ParseURL(other); err == nil { // check has seen that it can be
-			more = append(more, o.Addr)
+		if address, _, err := readURL(other); err == nil { // check has seen that it can be
+			more = append(more, address)
 		}
 	}
 	return hosts[0], more
@@ -48,11 +48,22 @@ func (u RedisURL) hosts() []string {
 
 // database returns the number of the database of a valid URL.
 func (u RedisURL) database() int {
-	o, err := redis.ParseURL(u.hosts()[0])
+	_, number, err := readURL(u.hosts()[0])
 	if err != nil {
 		return 0
 	}
-	return o.DB
+	return number
+}
+
+// readURL returns the address and the number of the database of a URL of one host, as the client reads it.
+//
+//go:noinline // inlined, it would have the client's thousand methods compiled in each package that asks
+func readURL(text string) (address string, database int, err error) {
+	o, err := redis.ParseURL(text)
+	if err != nil {
+		return "", 0, err
+	}
+	return o.Addr, o.DB, nil
 }
 
 // Login returns the user and the password in the URL, empty if it has none.
@@ -118,7 +129,7 @@ func checkRedisURL(u string) error {
 	// The client takes these for localhost: a URL without //, one without a host, and one that a # of
 	// the password ends.
 	odd := parsed.Opaque != "" || parsed.Fragment != "" || parsed.Scheme != "unix" && parsed.Hostname() == ""
-	if _, err := redis.ParseURL(u); err != nil || odd {
+	if _, _, err := readURL(u); err != nil || odd {
 		return errors.New("want redis://[user:password@]host:port[,host:port]/database; special characters of a password " +
 			"are percent-encoded")
 	}

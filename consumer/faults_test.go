@@ -24,6 +24,7 @@ import (
 	"rivulet/test/expect"
 )
 
+// G1: nothing is committed while nothing can be published, and then all is, once.
 func TestFlushFails(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(64)
@@ -42,6 +43,7 @@ func TestFlushFails(t *testing.T) {
 	}
 }
 
+// G3: what was published and not committed is read and predicted again, and nothing else.
 func TestCommitFails(t *testing.T) {
 	s, seen := newStack(t, 2), &recorder{}
 	s.send(64)
@@ -61,6 +63,7 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
+// G5: members come and go; all is predicted, and the predictions of a key keep their order.
 func TestRebalanceLosesNothingAndKeepsTheOrderOfKeys(t *testing.T) {
 	s := newStack(t, 4)
 	// Under one generation a partition has one owner, and only that one commits.
@@ -162,6 +165,7 @@ func (h *holding) Publish(ctx context.Context, b event.Batch, next kafka.Offsets
 	return h.next.Publish(ctx, b, next)
 }
 
+// G13: a stop whose deliveries hang, with their context or beyond it, ends with its time.
 func TestDrainTimesOut(t *testing.T) {
 	s := newStack(t, 1)
 	s.send(10)

@@ -200,7 +200,7 @@ func TestNeighboursWhileAnIDIsForgotten(t *testing.T) {
 	expect.Same(t, []string{"a1 0", "b1 0", "c0 1"}, got, "neighbours that are arrivals, and unknown ones")
 }
 
-// Nothing is committed, nor published behind it, before a removal has succeeded.
+// G8: Nothing is committed, nor published behind it, before a removal has succeeded.
 func TestForgettingIsDoneBeforeTheCommit(t *testing.T) {
 	v, out := newGrowingVersion(), &kept{}
 	p, f := forgetting(t, v, out, attach.Node)

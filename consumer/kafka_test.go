@@ -44,6 +44,7 @@ func TestEveryArrivalIsPredictedExactlyOnce(t *testing.T) {
 	}
 }
 
+// G6: bad records go from topic to topic with reason and origin, and the stream goes on.
 func TestDeadLettersOnTheirTopic(t *testing.T) {
 	s, seen := newStack(t, 1), &recorder{}
 	s.send(3)

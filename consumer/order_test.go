@@ -128,9 +128,9 @@ func (s *steps) commits(n int) {
 	}()
 }
 
-// Batches are packed as soon as they are computed, and published in their order. At least once they are published while
-// a commit is under way, and the next commit takes all of them. In transactions those that are ready go into one; a
-// batch that comes while the transaction ends goes into the next.
+// G5: Batches are packed as soon as they are computed, and published in their order. At least once they are published
+// while a commit is under way, and the next commit takes all of them. In transactions those that are ready go into one;
+// a batch that comes while the transaction ends goes into the next.
 func TestOrderOfDeliveries(t *testing.T) {
 	const second = time.Second
 	for name, test := range map[string]struct {

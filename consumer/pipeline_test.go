@@ -133,6 +133,7 @@ func (r *recorder) generations() int {
 	return len(r.assigned)
 }
 
+// G6: each record that cannot be predicted says why, and those beside it are predicted.
 func TestDeadLettersSayWhyAndDoNotStopTheBatch(t *testing.T) {
 	good := records(t, arrival("a", "t0"), arrival("z"))
 	header := func(ct string) []event.Header { return []event.Header{{Key: "content-type", Value: []byte(ct)}} }

@@ -391,7 +391,7 @@ func TestKeylessArrivalsGoToCompactedTopics(t *testing.T) {
 	})
 }
 
-// A batch that is larger than the topic's max.message.bytes is split, an arrival whose prediction alone is larger
+// G7: A batch that is larger than the topic's max.message.bytes is split, an arrival whose prediction alone is larger
 // becomes a dead letter and no node, a dead letter goes without its value, and one that is too large even so is
 // dropped.
 func TestSmallMessageSizes(t *testing.T) {

@@ -29,7 +29,7 @@ func (a *again) StartOver() { a.overs++ }
 
 func (a *again) Renew() { a.overs++ }
 
-// Waits for what is not Kafka begin anew, too: the wait for a first version, and those for the registry.
+// G12: Waits for what is not Kafka begin anew, too: the wait for a first version, and those for the registry.
 func TestWaitsForOtherServicesStartOver(t *testing.T) {
 	var log bytes.Buffer
 	wait := retry.Patience{StartOver: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(&log, nil))}

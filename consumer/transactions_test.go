@@ -107,7 +107,7 @@ func TestExactlyOnceOverRebalances(t *testing.T) {
 	s.checkOnce()
 }
 
-// An error that ends a transaction ends the generation; the next one reads the batch again.
+// G2: An error that ends a transaction ends the generation; the next one reads the batch again.
 func TestExactlyOnceOverRefusedTransactions(t *testing.T) {
 	for _, fault := range []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.IllegalGeneration},

@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata that this code makes anew")
 
-// The bits of served predictions stay: five models, joint and frozen, in node and graph batches, of dense and sparse
-// features, on S of the known answers. A change of these bits is a change of a promise, so testdata/bits.txt is written
-// anew (-update) only by a commit that says why. The bits hold for amd64, whose compiler fuses no multiply-add.
+// G4: The bits of served predictions stay: five models, joint and frozen, in node and graph batches, of dense and
+// sparse features, on S of the known answers. A change of these bits is a change of a promise, so testdata/bits.txt is
+// written anew (-update) only by a commit that says why. The bits hold for amd64, whose compiler fuses no multiply-add.
 func TestBitsOfPredictionsStay(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the kept bits are those of amd64")

@@ -118,8 +118,8 @@ func large(n int) Record {
 	return Record{Key: []byte("key-0"), Value: append(fmt.Appendf(nil, "n%d ", n), bytes.Repeat([]byte("x"), 3000)...)}
 }
 
-// Batches that are too large are split until the topic takes them, and the next ones are filled less. Records that are
-// too large by themselves are left out; what follows them keeps its order, and in a transaction its sequences.
+// G7: Batches that are too large are split until the topic takes them, and the next ones are filled less. Records that
+// are too large by themselves are left out; what follows them keeps its order, and in a transaction its sequences.
 func TestBatchesThatAreTooLargeAreSplit(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, b *bench, to publisher, by Committer) {

@@ -60,7 +60,7 @@ func (b *bench) lasting(key kmsg.Key, err *kerr.Error) *kfake.FaultHandle {
 	return b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Err: err, Count: -1})
 }
 
-// Each wait within a generation ends it where its condition can no longer become true, and the line says so. Where
+// G12: Each wait within a generation ends it where its condition can no longer become true, and the line says so. Where
 // brokers are only away the generation goes on.
 func TestAWaitInAGenerationStartsOver(t *testing.T) {
 	type wait struct {

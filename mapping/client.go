@@ -25,6 +25,8 @@ func EachMaster(ctx context.Context, client Client, do func(ctx context.Context,
 
 // OneServer reports whether a client is one of a single server. That runs the commands of a pipeline in their order;
 // the nodes of a cluster run their parts side by side.
+//
+//go:noinline // inlined, it would have those methods compiled in each package that asks
 func OneServer(client Client) bool {
 	_, one := client.(*redis.Client)
 	return one

@@ -48,7 +48,7 @@ func trained(t *testing.T, d *dataset.Dataset) *artifact.Bundle {
 	return out.Bundle
 }
 
-// The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are:
+// G4: The 1,500 predictions of the demo's generated graph, on the path that the consumer takes, stay what they are:
 // class, bits of the probability, and counts of neighbours of each arrival, in graph batches of 256.
 // testdata/predictions.txt is written anew (-update) only by a commit that says why.
 func TestPredictionsStay(t *testing.T) {

@@ -54,8 +54,8 @@ func hanging(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A stop ends within shutdown.drain_timeout whatever hangs: brokers, Redis, the registry, at the start or later. The
-// bound of the test is wide, as it may run on a busy machine; what hung took from 12 s to 35 s.
+// G13: A stop ends within shutdown.drain_timeout whatever hangs: brokers, Redis, the registry, at the start or later.
+// The bound of the test is wide, as it may run on a busy machine; what hung took from 12 s to 35 s.
 func TestAStopEndsInTimeWhateverHangs(t *testing.T) {
 	const limit, wide = time.Second, 9 * time.Second
 	broker := func(t *testing.T) *devstack.Kafka {

@@ -20,8 +20,8 @@ import (
 	"rivulet/test/harness"
 )
 
-// From Kafka to Kafka, by both ways to deliver: an id that three kinds of records ask to forget leaves Redis, the store
-// of features among it, and an arrival that comes later and names it finds nobody.
+// G8: From Kafka to Kafka, by both ways to deliver: an id that three kinds of records ask to forget leaves Redis, the
+// store of features among it, and an arrival that comes later and names it finds nobody.
 func TestForgottenIDsLeaveNothing(t *testing.T) {
 	for _, delivery := range []string{config.AtLeastOnce, config.ExactlyOnce} {
 		t.Run(delivery, func(t *testing.T) {

@@ -38,8 +38,9 @@ func others(t *testing.T) map[string]*artifact.Bundle {
 	}
 }
 
-// An artifact of other data becomes CURRENT only where that is asked for: neither publish nor a way back to a version
-// that was published before moves CURRENT, and a consumer keeps what it serves where CURRENT was moved past the gate.
+// G10: An artifact of other data becomes CURRENT only where that is asked for: neither publish nor a way back to a
+// version that was published before moves CURRENT, and a consumer keeps what it serves where CURRENT was moved past the
+// gate.
 func TestOtherDataIsRefused(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		s.publish(t, bundle(t, 1, "v1"))

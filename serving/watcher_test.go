@@ -39,7 +39,7 @@ func TestNothingPublished(t *testing.T) {
 	})
 }
 
-// TestBadVersionIsRefused damages v2 in every part; v1 goes on, and the reason is logged once.
+// G10: TestBadVersionIsRefused damages v2 in every part; v1 goes on, and the reason is logged once.
 func TestBadVersionIsRefused(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		marker := "{" + s.prefix + "}:v2:complete"
@@ -291,7 +291,7 @@ func TestWholeM(t *testing.T) {
 	})
 }
 
-// TestSwapUnderReaders moves CURRENT while batches are answered: each batch is answered by a single version.
+// G9: TestSwapUnderReaders moves CURRENT while batches are answered: each batch is answered by a single version.
 func TestSwapUnderReaders(t *testing.T) {
 	onRedis(t, func(t *testing.T, s *server) {
 		first, second := bundle(t, 1, "v1"), bundle(t, 2, "v2")

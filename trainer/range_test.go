@@ -41,6 +41,7 @@ func TestOutputsThatOverflowNameTheNode(t *testing.T) {
 			id := d.IDs[far]
 			o := Defaults()
 			o.Models, o.Costs, o.Hidden, o.Propagate = []string{model}, false, 8, false
+			o.WeightDecays, o.Own = []float64{1e-3}, OwnNever
 			_, err := Train(t.Context(), d, o, time.Unix(0, 0), Silent{})
 			if err == nil || !strings.Contains(err.Error(), role+" node \""+id+"\": the model's output is ") {
 				t.Errorf("%s, a %s node: error %v, want one that names %q", model, role, err, id)

@@ -18,6 +18,7 @@ func TestTrainWithoutValidationNodes(t *testing.T) {
 		for _, model := range []string{"sgc", "gcn"} {
 			o := Defaults()
 			o.Models, o.Costs, o.Hidden, o.Nodes = []string{model}, false, 16, 24
+			o.WeightDecays = []float64{1e-2, 1e-4}
 			run := func(validation bool) *Outcome {
 				d := small(t, generate.Dense)
 				if task == target.Labels { // one label for each class, and one more

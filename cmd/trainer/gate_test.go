@@ -45,7 +45,7 @@ func arrivingHub(t *testing.T, id string, edges int, feature string) string {
 	return dir
 }
 
-// Nodes that consumers would refuse are reported before training; with --strict they are an error.
+// G11: nodes that consumers would refuse are reported before training; with --strict they are an error.
 func TestTrainSaysWhatConsumersRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir, want string

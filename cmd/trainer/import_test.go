@@ -38,7 +38,7 @@ func weightsOf(t *testing.T, m artifact.Model) string {
 	return path
 }
 
-const importData = " --preset small --preset-nodes 600 --nodes 18 "
+const importData = " --preset small --preset-nodes 600 --nodes 18 --costs=false "
 
 func runLine(t *testing.T, line string) string {
 	t.Helper()
@@ -68,6 +68,7 @@ func accuracies(t *testing.T, out, model string) map[string]float64 {
 // Weights that were trained elsewhere become W_O of an artifact: Whole answers as it did there. Two files become two
 // models of one artifact.
 func TestImport(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	trained := runLine(t, "train --costs=false --own never --models gcn,sage --hidden 16 --preprocess none --json --out "+dir+
 		"/trained"+fewDecays+importData)
@@ -116,6 +117,7 @@ func TestImport(t *testing.T) {
 // A model of random weights is served as it was imported. An expert of own features and a propagation are added only
 // if flags ask for them, and the line "served:" names them.
 func TestImportServesWhatWasImported(t *testing.T) {
+	t.Parallel()
 	dir, r := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	runLine(t, "train --costs=false --own never --preprocess none --out "+dir+"/trained"+importData)
 	wrong := readArtifact(t, dir+"/trained").Models[0]

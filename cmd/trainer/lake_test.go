@@ -362,12 +362,13 @@ func same(a, b []int32) float64 {
 
 // The steps on tables answer as training in memory does, where the sample is the whole graph.
 func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
+	t.Parallel()
 	type graphs struct {
 		name string
 		open func() (*dataset.Dataset, error)
 	}
 	all := []graphs{{"small", func() (*dataset.Dataset, error) {
-		g, err := generate.Scaled("small", 900)
+		g, err := generate.Scaled("small", 600)
 		if err != nil {
 			return nil, err
 		}
@@ -390,7 +391,7 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 				expect.OK(t, err)
 				r := newLakeRun(t, d)
 				propagate := model == "sgc"
-				args := []string{"--models", model, "--hidden", "16", "--propagate=" + fmt.Sprint(propagate)}
+				args := []string{"--models", model, "--hidden", "16", "--weight-decays", "1e-2,1e-3", "--propagate=" + fmt.Sprint(propagate)}
 				out := r.train(args...)
 				memory := r.inMemory(args...)
 				equal := same(r.classes(out.Artifact), r.classes(memory))
@@ -417,6 +418,7 @@ func denseGraph(t *testing.T, nodes int) *dataset.Dataset {
 // A sample that is a part of the graph is enough: S and M serve the whole graph about as well, as rows of the sample's
 // nodes are true ones.
 func TestLakeFitsToASample(t *testing.T) {
+	t.Parallel()
 	r := newLakeRun(t, denseGraph(t, 3000))
 	in := map[int32]bool{}
 	for k, i := range r.original.Nodes {

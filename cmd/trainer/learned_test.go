@@ -13,6 +13,7 @@ import (
 
 // eval --json has each run of a method that learns S, with what a report draws; other methods have none.
 func TestEvalWritesLearnedRuns(t *testing.T) {
+	t.Parallel()
 	out, err := harness.Execute(root(), strings.Fields("eval --preset small --preset-nodes 200 --nodes 8 --costs=false "+
 		"--methods solved,learned,gcond --ablations --seeds 3 --rounds 1 --calibrations none --json")...)
 	expect.OK(t, err)

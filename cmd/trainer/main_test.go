@@ -125,6 +125,7 @@ func TestTrainJSON(t *testing.T) {
 
 // Method learned reports its course, and its flags change the run; they are refused for methods that do not read them.
 func TestTrainLearned(t *testing.T) {
+	t.Parallel()
 	run := func(line string) (string, error) {
 		return harness.Execute(root(), append(
 			strings.Fields("train --preset small --preset-nodes 600 --nodes 12 --costs=false --out "+filepath.Join(t.TempDir(),
@@ -166,6 +167,7 @@ func TestTrainLearned(t *testing.T) {
 
 // eval prints the rows of train and more, and writes them as files.
 func TestEval(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	csv, markdown := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.md")
 	out, err := harness.Execute(root(), "eval", "--preset", "small", "--preset-nodes", "600", "--methods", "solved,random",

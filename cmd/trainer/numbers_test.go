@@ -30,6 +30,7 @@ func TestNumbersAreRefusedByPrograms(t *testing.T) {
 
 // The same commands refuse links by name. data check prints the number of candidates, and train what it has measured.
 func TestLinksThroughThePrograms(t *testing.T) {
+	t.Parallel()
 	dir := shopOf(t, "task: links\ncandidates: country=NL\n")
 	if text := runLine(t, "data check --data "+dir); !strings.Contains(text, "task links: ") ||
 		!strings.Contains(text, " candidates among ") || !strings.Contains(text, "consumers read ") {

@@ -91,7 +91,7 @@ func trainModels(t *testing.T, d *dataset.Dataset, models ...string) *trainer.Ou
 
 var standard = event.Limits{Edges: 10000, IDBytes: 1024, RecordBytes: 1 << 20}
 
-// A run's offline answers are the same as the consumer's path gives, whatever the form of the features.
+// G11: A run's offline answers are the same as the consumer's path gives, whatever the form of the features.
 func TestConsumersAnswerAsTheTrainer(t *testing.T) {
 	for name, data := range map[string]func(*testing.T) *dataset.Dataset{"dense": small, "sparse": sparse,
 		"named": named} {

@@ -22,6 +22,15 @@ from rivulet_mcond.lake.engine import Engine, LakeError  # noqa: E402
 ENGINES = ["duckdb", "spark"]
 MASTER = "local[2]"
 
+# Tables of a few rows: a query runs sooner than Spark compiles it, and has nothing to divide.
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.ui.enabled": "false",
+}
+
 
 def have(name: str) -> None:
     """Skip the test of an engine that is not installed."""
@@ -38,7 +47,7 @@ def open_engine(name: str, work: pathlib.Path) -> Engine:
         return DuckDB(work, "trainer", 2, "512MB")
     from rivulet_mcond.lake.spark import Spark
 
-    return Spark(work, "trainer", 2, MASTER, {"spark.sql.shuffle.partitions": "2"})
+    return Spark(work, "trainer", 2, MASTER, SETTINGS)
 
 
 def write(directory: pathlib.Path, nodes: dict[str, Any], edges: dict[str, Any]) -> None:

@@ -15,9 +15,9 @@ import (
 	"rivulet/test/harness"
 )
 
-// Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the
-// other; they are stopped for longer than their session and continue afterwards; the broker is killed. A
-// read-committed reader sees each arrival predicted once, and the arrivals of a key in order.
+// G2: Two consumers in delivery: exactly_once under load. They are killed with SIGKILL and started again, one after the
+// other; they are stopped for longer than their session and continue afterwards; the broker is killed. A read-committed
+// reader sees each arrival predicted once, and the arrivals of a key in order.
 func TestExactlyOnce(t *testing.T) {
 	if broker := realOrEmbedded(t); broker != nil {
 		exactlyOnce(t, broker, kill, pause, crash, kill)

@@ -34,8 +34,8 @@ func TestKillWhileArrivalsWait(t *testing.T) {
 // Times of the log. 50 ms of the clock are lateStep of the log: a partition is never idle, as nobody waits for
 // lateWait of the clock.
 const (
-	lateWait = time.Minute
-	lateStep = 6 * time.Second
+	lateWait = 15 * time.Second
+	lateStep = lateWait / 10
 )
 
 // lateEdges is one log in two topics: consumers that are killed read one, a consumer that is not reads the other.
@@ -90,8 +90,8 @@ func (l *lateEdges) killRounds() {
 	ends := func(s *growing) func() bool {
 		return func() bool { return len(s.committed["end-1-0"]) > 0 && len(s.committed["end-1-1"]) > 0 }
 	}
-	l.await("the log is predicted", ends(l.growing))
 	undisturbed := l.whole.member(l.kafka.Addr, config.ExactlyOnce)
+	l.await("the log is predicted", ends(l.growing))
 	l.whole.await("the log is predicted without kills", ends(l.whole))
 	for _, m := range append(members, undisturbed) {
 		l.drain(m)

@@ -12,9 +12,9 @@ import (
 // arrivals is the number of test nodes of preset small.
 const arrivals = 1500
 
-// A second publish begins to serve in mid-stream: every arrival is predicted once, by one version, and a batch by one
-// too. The test nodes are sent again until both versions have answered, so that it does not matter how long a publish
-// takes.
+// G9: A second publish begins to serve in mid-stream: every arrival is predicted once, by one version, and a batch by
+// one too. The test nodes are sent again until both versions have answered, so that it does not matter how long a
+// publish takes.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, formatJSON)
@@ -64,7 +64,7 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// Kill −9 in mid-stream and restart: nothing is lost, only arrivals in flight are predicted twice, and repeated
+// G1, G3: Kill −9 in mid-stream and restart: nothing is lost, only arrivals in flight are predicted twice, and repeated
 // predictions say the same. Arrivals and predictions are in Protobuf here, and in JSON in the other tests.
 func TestKill(t *testing.T) {
 	t.Parallel()
