@@ -56,7 +56,7 @@ func (p *Pipeline) fetch(ctx context.Context, out *decodedBatch, by model) error
 	}
 	f.faults = zeroed(f.faults, len(f.of))
 	watch := p.stopwatch()
-	if err := p.Features.Read(ctx, f.ids, f.into, f.faults); err != nil {
+	if err := graph.Idle(func() error { return p.Features.Read(ctx, f.ids, f.into, f.faults) }); err != nil {
 		return fmt.Errorf("%w: %w", ErrFeatures, err)
 	}
 	watch.lap(&f.took)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/infer/growth"
 	"rivulet/infer/version"
@@ -30,7 +31,7 @@ func (p *Pipeline) meet(ctx context.Context, out *neighbours, grown version.Grow
 	m := &out.earlier
 	m.strangers(out, arrivals, listed, p.Mode)
 	m.found = zeroed(m.found, len(m.asked))
-	if err := grown.Find(ctx, m.asked, m.found); err != nil {
+	if err := graph.Idle(func() error { return grown.Find(ctx, m.asked, m.found) }); err != nil {
 		return nil, err
 	}
 	m.rows = append(m.rows[:0], out.original...)

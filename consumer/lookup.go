@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 
+	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/internal/hashtable"
 )
@@ -121,7 +122,7 @@ func (p *Pipeline) lookupRows(ctx context.Context, out *neighbours, version Vers
 	out.begin(len(in.arrivals))
 	out.original = zeroed(out.original, len(out.ids))
 	if len(out.ids) > 0 {
-		if err := version.Rows(ctx, out.ids, out.original); err != nil {
+		if err := graph.Idle(func() error { return version.Rows(ctx, out.ids, out.original) }); err != nil {
 			return err
 		}
 	}

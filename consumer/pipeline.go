@@ -8,6 +8,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/graph"
 	"rivulet/infer/attach"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
@@ -93,6 +94,8 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	b, watch := p.batch, p.stopwatch()
 	defer func() { p.batch.shed() }() // another one's, if this one was handed over
 	stats := BatchStats{Name: in.Name, Version: version.Info().ID, Records: len(in.Records), Started: watch.last}
+	release := graph.Busy()
+	defer release()
 	// Bytes to arrivals, with features from a store where they bring none; else dead letters with the reason.
 	model := p.model(version.Info())
 	if err := p.decode(ctx, &b.decoded, in, model); err != nil {
@@ -118,6 +121,7 @@ func (p *Pipeline) Process(ctx context.Context, in Intake) error {
 	watch.lap(&stats.Infer)
 	p.describe(&stats, b)
 	p.solve(&b.growth, version, b) // rows of M for the arrivals, solved beside the next stages
+	release()
 	// Published after the batches that were read before this one. Its rows are written and removed before the batch behind
 	// it is published, and before its offsets are committed.
 	refused, err := p.publish(ctx, in, b, watch, &stats)

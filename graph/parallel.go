@@ -25,9 +25,30 @@ type rowsFunc func(lo, hi int)
 // Rows calls the function.
 func (f rowsFunc) Rows(lo, hi int) { f(lo, hi) }
 
+// busy is the number of goroutines that each keep a processor busy, by their own word.
+var busy atomic.Int64
+
+// Busy says that the caller mostly computes until it calls release. Meanwhile other callers of [Parallel] count on
+// one processor less: where several batches are on their way, each has a processor, and helpers would only take turns
+// with them.
+func Busy() (release func()) {
+	busy.Add(1)
+	return sync.OnceFunc(func() { busy.Add(-1) })
+}
+
+// Idle calls f, which mostly waits, for a caller that has called [Busy].
+func Idle(f func() error) error {
+	busy.Add(-1)
+	defer busy.Add(1)
+	return f()
+}
+
+// processors returns how many processors a job may have.
+func processors() int { return runtime.GOMAXPROCS(0) - max(0, int(busy.Load())-1) }
+
 // Parallel is ParallelRows for a job, and allocates nothing if the job is in memory that is used again.
 func Parallel(n, work int, j Job) {
-	workers := min(runtime.GOMAXPROCS(0), n)
+	workers := min(processors(), n)
 	if workers < 2 || work < parallelWork {
 		j.Rows(0, n)
 		return
