@@ -21,22 +21,22 @@ import (
 // DecodeArrival reads one JSON record into a. It overwrites all of a and reuses its slices; the strings are new, so
 // ids of earlier records stay valid. The ids of a.Edges are parts of one string of the whole record: a caller that
 // keeps a single one for long should clone it. The error is a *[event.FieldError]; then the content of a is undefined.
-func (Codec) DecodeArrival(data []byte, a *event.Arrival) error {
-	return decodeArrival(data, a, false)
-}
-
-// DecodeInPlace is DecodeArrival with ids that are parts of data, which must not change while they are used.
-func (Codec) DecodeInPlace(data []byte, a *event.Arrival) error { return decodeArrival(data, a, true) }
-
-func decodeArrival(data []byte, a *event.Arrival, p fields.InPlace) error {
-	if scanPlain(data, a, p) {
+func (c Codec) DecodeArrival(data []byte, a *event.Arrival) error {
+	if c.DecodePlain(data, a, false) {
 		return nil
 	}
-	return decodeTokens(data, a)
+	return c.DecodeTokens(data, a)
 }
 
-// decodeTokens is DecodeArrival for records of any form.
-func decodeTokens(data []byte, a *event.Arrival) error {
+// DecodePlain is DecodeArrival of a record in its plain form, which has the fields of the contract only, and reports
+// whether it has that form; if not, the content of a is undefined. With inPlace ids are parts of data, which must not
+// change while they are used.
+func (Codec) DecodePlain(data []byte, a *event.Arrival, inPlace bool) bool {
+	return scanPlain(data, a, fields.InPlace(inPlace))
+}
+
+// DecodeTokens is DecodeArrival of a record that has not the plain form; others take longer here.
+func (Codec) DecodeTokens(data []byte, a *event.Arrival) error {
 	fields.BeginArrival(a)
 	found, err := decodeMessage(data, fields.Arrival, table.At(fields.Arrival, a), a, nil)
 	if err == nil && found&fields.ArrivalFeatures == 0 {

@@ -25,7 +25,7 @@ func requireSameReading(t rapid.TB, record []byte) (plain bool) {
 	if !scanPlain(record, &scanned, false) {
 		return false
 	}
-	if err := decodeTokens(record, &walked); err != nil {
+	if err := (Codec{}).DecodeTokens(record, &walked); err != nil {
 		t.Fatalf("%q is read as %+v, but %v", record, scanned, err)
 	}
 	eventtest.RequireSameArrival(t, &walked, &scanned)
@@ -163,7 +163,7 @@ func TestNamedNumbers(t *testing.T) {
 		if !scanPlain(record, &plain, false) {
 			t.Errorf("%s is not plain", text)
 		}
-		expect.OK(t, decodeTokens(record, &walked))
+		expect.OK(t, Codec{}.DecodeTokens(record, &walked))
 		if p, w := plain.Features.Named[0].Value.Number,
 			walked.Features.Named[0].Value.Number; math.Float64bits(p) != math.Float64bits(w) {
 			t.Errorf("%s: %v scanned, %v parsed", text, p, w)

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/connect"
+	"rivulet/event/json"
 )
 
 // Read reads a record into m, whose memory it uses again.
@@ -47,11 +48,14 @@ func (r *Reader) read(rec *Record, m *Message) error {
 		m.Kind = KindEdge
 	}
 	s, err := r.open(rec)
+	own, isJSON := s.by.(json.Codec)
 	switch {
 	case err != nil:
 		return err
 	case isLabel:
 		return s.by.DecodeLabel(s.payload, &m.Label)
+	case isJSON && !isEdge && r.Mapping == nil && own.DecodePlain(s.payload, &m.Arrival, r.InPlace):
+		return r.arrived(nil, &s, rec, m) // the plain form has no member forget
 	case s.isText() && (r.Mapping != nil || bytes.Contains(rec.Value, []byte(`"forget"`))):
 		d := newDocument()
 		defer d.release()
@@ -62,7 +66,9 @@ func (r *Reader) read(rec *Record, m *Message) error {
 	if isEdge {
 		return s.by.DecodeEdge(s.payload, &m.Edge)
 	}
-	if in, can := s.by.(inPlaceDecoder); can && r.InPlace {
+	if isJSON {
+		err = own.DecodeTokens(s.payload, &m.Arrival)
+	} else if in, can := s.by.(inPlaceDecoder); can && r.InPlace {
 		err = in.DecodeInPlace(s.payload, &m.Arrival)
 	} else {
 		err = s.by.DecodeArrival(s.payload, &m.Arrival)
