@@ -13,6 +13,7 @@ import (
 
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 )
 
@@ -32,11 +33,8 @@ type chunk struct {
 
 // batcher cuts chunks into batches. One goroutine at a time uses it.
 type batcher struct {
-	queue  <-chan chunk
-	size   int
-	bytes  int // of keys, values and headers; 0: no limit
-	linger time.Duration
-	clock  Clock
+	gather.Bounds // bytes are those of keys, values and headers
+	queue         gather.Queue[chunk]
 	// member and formed keep the names of batches apart. formed is the number of batches that the consumer has formed so
 	// far, in all generations: a generation may begin again, as where a topic was deleted and made anew.
 	member kafka.Member
@@ -44,16 +42,15 @@ type batcher struct {
 
 	// throttle returns the pause that the broker asked for at the last publish, 0 if none, and how many it has asked for.
 	throttle func() (pause time.Duration, asked int64)
-	most     int   // records of the next batch under a quota; 0: size
+	most     int   // records of the next batch under a quota; 0: those of the bounds
 	asked    int64 // by then
 
 	rest   chunk // the part of the chunk under way that is in no batch yet
 	filled int   // bytes of the batch that is being formed
 }
 
-// next forms a batch in the memory of buf: it closes when it has size records, when the next one would make it larger
-// than bytes, or when linger has passed since its first record was fetched and no more are waiting. A record that is
-// larger than bytes is a batch of its own. When ctx ends, the batch closes at once; it has no name only if ctx ended
+// next forms a batch in the memory of buf: it closes when no further record fits into it, or when the queue's linger has
+// passed since its first record was fetched and no more are waiting. When ctx ends, the batch closes at once; it has no name only if ctx ended
 // before the first one came.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
@@ -64,12 +61,12 @@ func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	if len(b.rest.records) > 0 {
 		first = b.rest.records[0].Position
 	}
-	deadline := b.rest.fetched.Add(b.linger)
+	begun := b.rest.fetched
 	in.Name = batchName(&first, b.member, b.formed.Add(1))
 	in.Offsets = make(kafka.Offsets, 1)
 	b.filled = 0
 	b.pace()
-	for b.take(&in) && len(in.Records) < b.limit() && b.moreBy(ctx, deadline) {
+	for b.take(&in) && len(in.Records) < b.limit() && b.moreOf(ctx, begun) {
 	}
 	return in
 }
@@ -88,7 +85,7 @@ func (b *batcher) pace() {
 	case pause > longThrottle && asked > b.asked:
 		b.most = max(1, b.limit()/2)
 	case pause == 0 && b.most > 0:
-		if b.most *= 2; b.most >= b.size {
+		if b.most *= 2; b.most >= b.Records {
 			b.most = 0
 		}
 	}
@@ -96,7 +93,7 @@ func (b *batcher) pace() {
 }
 
 // limit returns the most records of a batch.
-func (b *batcher) limit() int { return cmp.Or(b.most, b.size) }
+func (b *batcher) limit() int { return cmp.Or(b.most, b.Records) }
 
 // batchName returns the name of the n-th batch of a consumer, such as arrivals-0-41-g3-1h8u0qz3kfxw2, which no other
 // batch ever has. Partition, offset and generation do not suffice: they come again when a topic or its group is deleted
@@ -143,7 +140,7 @@ func (b *batcher) room(has int) int {
 		for _, e := range b.rest.joined[records[n].Position] {
 			size += len(e.Source) + len(e.Target)
 		}
-		if b.bytes > 0 && has+n > 0 && b.filled+size > b.bytes {
+		if !b.Admit(has+n, b.filled, 1, size) {
 			return n
 		}
 		b.filled += size
@@ -168,39 +165,24 @@ func (b *batcher) more(ctx context.Context) bool {
 	if len(b.rest.records) > 0 {
 		return true
 	}
-	select {
-	case b.rest = <-b.queue:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return b.begin(b.queue.First(ctx))
 }
 
-// moreBy waits for records until the deadline; records that are waiting already are taken even after it.
-func (b *batcher) moreBy(ctx context.Context, deadline time.Time) bool {
+// moreOf waits for records of a batch that began at a time.
+func (b *batcher) moreOf(ctx context.Context, begun time.Time) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	if len(b.rest.records) > 0 {
 		return true
 	}
-	select {
-	case b.rest = <-b.queue:
-		return true
-	default:
+	return b.begin(b.queue.Next(ctx, begun))
+}
+
+// begin makes a chunk the one under way, if there is one.
+func (b *batcher) begin(c chunk, is bool) bool {
+	if is {
+		b.rest = c
 	}
-	left := min(deadline.Sub(b.clock.Now()), b.linger) // a clock that was stepped back makes no batch wait longer
-	if left <= 0 {
-		return false
-	}
-	fired, stop := b.clock.NewTimer(left)
-	defer stop()
-	select {
-	case b.rest = <-b.queue:
-		return true
-	case <-fired:
-		return false
-	case <-ctx.Done():
-		return false
-	}
+	return is
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -24,7 +25,8 @@ func chunkOf(p int, offset, n int64) chunk {
 }
 
 func newBatcher(queue <-chan chunk, size int, linger time.Duration) *batcher {
-	return &batcher{queue: queue, size: size, linger: linger, clock: SystemClock{},
+	return &batcher{Bounds: gather.Bounds{Records: size},
+		queue:  gather.Queue[chunk]{C: queue, Linger: linger, Clock: SystemClock{}},
 		member: kafka.Member{ID: "consumer-1", Generation: 3}, formed: new(atomic.Int64)}
 }
 
@@ -93,7 +95,7 @@ func TestABatchHasALimitOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := make(chan chunk, 2)
 		b := newBatcher(queue, 10, time.Hour)
-		b.bytes = 100
+		b.Bytes = 100
 		sized := func(offset int64, sizes ...int) chunk {
 			c := chunkOf(0, offset, int64(len(sizes)))
 			for i, n := range sizes {
@@ -209,7 +211,8 @@ func TestBatchesAreSmallerUnderAQuota(t *testing.T) {
 	}
 	var pause time.Duration
 	var asked int64
-	b := batcher{queue: queue, size: 8, clock: SystemClock{}, formed: new(atomic.Int64),
+	b := batcher{Bounds: gather.Bounds{Records: 8}, queue: gather.Queue[chunk]{C: queue, Clock: SystemClock{}},
+		formed:   new(atomic.Int64),
 		throttle: func() (time.Duration, int64) { return pause, asked }}
 	sizes := func(n int) (got []int) {
 		for range n {

@@ -110,14 +110,12 @@ func (c *Consumer) awaitVersion(ctx context.Context) error {
 		c.opts.Path.Versions.StartOver()
 		return nil
 	}})
-	version := outage.Attempts()
-	for c.opts.Path.Versions.Current() == nil {
-		if err := version.Failed(ctx, c.noVersion()); err != nil {
-			return err
+	return outage.Attempts().Repeat(ctx, func() error {
+		if c.opts.Path.Versions.Current() == nil {
+			return c.noVersion()
 		}
-	}
-	version.Over()
-	return nil
+		return nil
+	})
 }
 
 // noVersion returns why there is no version to serve, as far as its source says.

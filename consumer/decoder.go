@@ -82,14 +82,5 @@ func (o *Decoder) Arrival(ctx context.Context, rec *kafka.Record, d int) (a *eve
 
 // decode decodes records as a batch of the path, as often as the store of features cannot be asked.
 func (o *Decoder) decode(ctx context.Context, records []kafka.Record) error {
-	for {
-		err := o.path.decode(ctx, &o.out, Intake{Records: records}, o.by)
-		if err == nil {
-			o.attempts.Over()
-			return nil
-		}
-		if err := o.attempts.Failed(ctx, err); err != nil {
-			return err
-		}
-	}
+	return o.attempts.Repeat(ctx, func() error { return o.path.decode(ctx, &o.out, Intake{Records: records}, o.by) })
 }

@@ -159,17 +159,8 @@ func (p *Pipeline) keep(ctx context.Context, version Version, g *newRows) error 
 
 // untilStored writes to the store of rows. In a consumer it tries again until it succeeds or ctx ends.
 func (p *Pipeline) untilStored(ctx context.Context, write func() error) error {
-	for {
-		err := write()
-		switch {
-		case p.keeping == nil:
-			return err
-		case err == nil:
-			p.keeping.Over()
-			return nil
-		}
-		if err := p.keeping.Failed(ctx, err); err != nil {
-			return err
-		}
+	if p.keeping == nil {
+		return write()
 	}
+	return p.keeping.Repeat(ctx, write)
 }

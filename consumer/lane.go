@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"rivulet/event/read"
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -18,8 +19,9 @@ type line struct {
 }
 
 func (c *Consumer) newLine(member kafka.Member, queue <-chan chunk, commit *committer) *line {
-	l := &line{turn: make(chan struct{}, 1), commit: commit, batcher: batcher{queue: queue, size: c.opts.BatchSize,
-		bytes: c.opts.BatchBytes, linger: c.opts.BatchLinger, clock: c.opts.Path.Clock, member: member, formed: &c.formed}}
+	l := &line{turn: make(chan struct{}, 1), commit: commit, batcher: batcher{
+		Bounds: gather.Bounds{Records: c.opts.BatchSize, Bytes: c.opts.BatchBytes}, member: member, formed: &c.formed,
+		queue: gather.Queue[chunk]{C: queue, Linger: c.opts.BatchLinger, Clock: c.opts.Path.Clock}}}
 	l.turn <- struct{}{}
 	return l
 }
@@ -59,23 +61,10 @@ func (l *lane) run(reading, work context.Context, in *line) error {
 // process takes a batch down the path, again and again while the rows of M, or features, cannot be read. Each attempt
 // asks for the current version anew, so that a batch never waits for a version that has been withdrawn.
 func (l *lane) process(ctx context.Context, in Intake) error {
-	for {
-		err := l.path.Process(ctx, in)
-		attempts := l.lookup
-		switch {
-		case err == nil:
-			l.lookup.Over()
-			l.store.Over()
-			return nil
-		case errors.Is(err, retry.ErrGeneration):
-			return err
-		case errors.Is(err, ErrFeatures):
-			attempts = l.store
-		case !errors.Is(err, ErrLookup):
-			return err
-		}
-		if err := attempts.Failed(ctx, err); err != nil {
-			return err
-		}
+	waitsFor := func(outage error) func(error) bool {
+		return func(err error) bool { return errors.Is(err, outage) && !errors.Is(err, retry.ErrGeneration) }
 	}
+	return l.store.RepeatIf(ctx, waitsFor(ErrFeatures), func() error {
+		return l.lookup.RepeatIf(ctx, waitsFor(ErrLookup), func() error { return l.path.Process(ctx, in) })
+	})
 }

@@ -64,14 +64,5 @@ func (l *Learner) Await(ctx context.Context, records ...kafka.Record) error {
 }
 
 func (l *Learner) learn(ctx context.Context, id read.SchemaID) error {
-	for {
-		err := l.registry.LearnSchema(ctx, id)
-		if err == nil {
-			l.attempts.Over()
-			return nil
-		}
-		if err := l.attempts.Failed(ctx, err); err != nil {
-			return err
-		}
-	}
+	return l.attempts.Repeat(ctx, func() error { return l.registry.LearnSchema(ctx, id) })
 }

@@ -92,18 +92,13 @@ func (g *Generation) hush() {
 func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 	g.committing.Lock()
 	defer g.committing.Unlock()
-	for trouble := g.source.committing.Attempts(); g.failure == nil; {
-		var err error
-		if g.coordinator, err = g.source.client.commitMarked(ctx, g.Member(), next, g.coordinator); err == nil {
-			trouble.Over()
+	if g.failure == nil {
+		err := g.source.committing.Attempts().RepeatIf(ctx, retry.Away, func() (err error) {
+			g.coordinator, err = g.source.client.commitMarked(ctx, g.Member(), next, g.coordinator)
+			return err
+		})
+		if err == nil {
 			return nil
-		}
-		if retry.Away(err) {
-			failed := trouble.Failed(ctx, err)
-			if failed == nil {
-				continue
-			}
-			err = failed
 		}
 		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
 	}
@@ -121,26 +116,24 @@ func (g *Generation) Cursors(ctx context.Context) ([]*Cursor, error) {
 	// The first failures are not worth a line: connections from before a restart of the brokers break.
 	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(2).
 		StartsOver(s.client.startsOverInGeneration())
-	for trouble := outage.Attempts(); ; {
-		places, err := g.places(ctx)
-		if err == nil {
-			trouble.Over()
-			s.joining.Over()
-			share := max(bufferBytes/(2*max(1, len(places))), 64<<10)
-			s.memory.last = make(map[TopicPartition]*Cursor, len(places))
-			for at, p := range places {
-				c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
-				c.ofGroup(g.trail, p.mark)
-				s.memory.last[at] = c
-			}
-			cursors := slices.Collect(maps.Values(s.memory.last))
-			s.client.spread(ctx, cursors)
-			return cursors, nil
-		}
-		if err := trouble.Failed(ctx, err); err != nil {
-			return nil, err
-		}
+	var places map[TopicPartition]place
+	if err := outage.Attempts().Repeat(ctx, func() (err error) {
+		places, err = g.places(ctx)
+		return err
+	}); err != nil {
+		return nil, err
 	}
+	s.joining.Over()
+	share := max(bufferBytes/(2*max(1, len(places))), 64<<10)
+	s.memory.last = make(map[TopicPartition]*Cursor, len(places))
+	for at, p := range places {
+		c := s.client.cursor(at, p.offset, min(s.opts.FetchBytes, share), s.opts.RecordBytes, s.opts.FetchWait, s.with)
+		c.ofGroup(g.trail, p.mark)
+		s.memory.last[at] = c
+	}
+	cursors := slices.Collect(maps.Values(s.memory.last))
+	s.client.spread(ctx, cursors)
+	return cursors, nil
 }
 
 // Changed waits until the members have to share out the partitions anew: a topic has partitions that nobody was

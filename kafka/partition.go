@@ -34,21 +34,19 @@ func (s *Sink) lane(ctx context.Context, topic string) (*lane, error) {
 	if topic == "" {
 		return nil, retry.Misuse("no topic is configured")
 	}
-	attempts := s.outage.Attempts()
-	for {
-		counts, err := s.client.countPartitions(ctx, topic)
-		if n := counts[topic]; err == nil {
-			attempts.Over()
-			l := &lane{topic: topic, ids: make([]int, n), keyless: int(s.turn.Add(1) % uint32(n)), limit: s.limit(topic)}
-			for i := range l.ids {
-				l.ids[i] = i
-			}
-			return l, nil
-		}
-		if err := attempts.Failed(ctx, err); err != nil {
-			return nil, err
-		}
+	var counts map[string]int
+	if err := s.outage.Attempts().Repeat(ctx, func() (err error) {
+		counts, err = s.client.countPartitions(ctx, topic)
+		return err
+	}); err != nil {
+		return nil, err
 	}
+	n := counts[topic]
+	l := &lane{topic: topic, ids: make([]int, n), keyless: int(s.turn.Add(1) % uint32(n)), limit: s.limit(topic)}
+	for i := range l.ids {
+		l.ids[i] = i
+	}
+	return l, nil
 }
 
 // leader returns the broker that leads a partition and its epoch, as the transport's cache has them; -1: not known.

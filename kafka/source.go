@@ -152,16 +152,7 @@ func (s *Source) RebalanceTimeout() time.Duration { return s.opts.RebalanceTimeo
 // Await waits until all topics exist, those that are written to as well.
 func (s *Source) Await(ctx context.Context) error {
 	topics := s.with.Outage(retry.StageTopics).StartsOver(s.client.startsOver()).Attempts()
-	for {
-		err := s.look(ctx)
-		if err == nil {
-			topics.Over()
-			return nil
-		}
-		if err := topics.Failed(ctx, err); err != nil {
-			return err
-		}
-	}
+	return topics.Repeat(ctx, func() error { return s.look(ctx) })
 }
 
 // look takes note of the topics as they are now.

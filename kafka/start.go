@@ -56,22 +56,22 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	}
 	outage := s.with.Outage(retry.StageOffsets, "group", s.opts.Group).GiveUpAt(retry.GenerationOver).Quiet(quietStarts).
 		StartsOver(s.client.startsOverInGeneration())
-	for trouble := outage.Attempts(); ; {
+	var offsets Offsets
+	none := false
+	err = outage.Attempts().Repeat(ctx, func() (err error) {
 		// Not the stable ones: whether another member is in a transaction does not matter for the start.
-		offsets, err := s.client.groupOffsets(ctx, s.opts.Group, all, false)
-		switch none := err == nil && slices.Max(slices.Collect(maps.Values(offsets))) < 0; {
-		case none && slices.Contains(own, 0):
-			return offsets, g.choose(ctx, offsets)
-		case none:
-			err = errNotStarted
-		case err == nil:
-			trouble.Over()
-			return offsets, nil
+		if offsets, err = s.client.groupOffsets(ctx, s.opts.Group, all, false); err != nil {
+			return err
 		}
-		if err := trouble.Failed(ctx, err); err != nil {
-			return nil, err
+		if none = slices.Max(slices.Collect(maps.Values(offsets))) < 0; none && !slices.Contains(own, 0) {
+			return errNotStarted
 		}
+		return nil
+	})
+	if err == nil && none {
+		err = g.choose(ctx, offsets)
 	}
+	return offsets, err
 }
 
 // quietStarts is how often a member asks whether the group's start is committed before it logs that it

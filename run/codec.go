@@ -63,16 +63,7 @@ func resolveOutput(ctx context.Context, framed connect.Framed, wait retry.Patien
 	if framed == nil {
 		return nil
 	}
-	for tries := consumer.RegistryOutage(wait, framed).Attempts(); ; {
-		err := framed.Resolve(ctx)
-		if err == nil {
-			tries.Over()
-			return nil
-		}
-		if err := tries.Failed(ctx, err); err != nil {
-			return err
-		}
-	}
+	return consumer.RegistryOutage(wait, framed).Attempts().Repeat(ctx, func() error { return framed.Resolve(ctx) })
 }
 
 // codec is the wire form that a setting names.

@@ -37,17 +37,20 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *read.Reader, 
 	}
 	defer end()
 	schemas := consumer.NewLearner(forms, known, consumer.RegistryOutage(wait, known).Attempts())
-	for refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts(); ; {
+	refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts()
+	_ = refused.Repeat(ctx, func() error { // it ends when ctx does
 		err := r.Follow(ctx, nil, func(rec kafka.Record) {
 			refused.Over()
 			if schemas.Await(ctx, rec) == nil {
 				takeLabel(rec, forms, to)
 			}
 		})
-		if err == nil || refused.Failed(ctx, patiently{err}) != nil {
-			return nil //nolint:nilerr // ctx has ended
+		if err != nil {
+			err = patiently{err}
 		}
-	}
+		return err
+	})
+	return nil
 }
 
 // takeLabel gives a record to to.

@@ -14,6 +14,7 @@ import (
 	"rivulet/event/json"
 	"rivulet/event/read"
 	"rivulet/infer/attach"
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 )
 
@@ -56,34 +57,31 @@ func PredictLines(ctx context.Context, versions consumer.Versions, r io.Reader, 
 func eachBatch(ctx context.Context, r io.Reader, o *LineOptions,
 	process func(name string, records []kafka.Record) error) error {
 	headers := read.LineHeaders()
-	var records []kafka.Record
-	flush := func(line int64) error {
-		if len(records) == 0 {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := process(fmt.Sprintf("lines-%d", line), records)
-		records = records[:0]
-		return err
-	}
+	line := int64(0)
+	batch := gather.Batch[kafka.Record]{Bounds: gather.Bounds{Records: o.Batch},
+		Do: func(ctx context.Context, records []kafka.Record) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return process(fmt.Sprintf("lines-%d", line), records)
+		}}
 	in := bufio.NewReaderSize(&interruptible{ctx: ctx, r: r}, 1<<20)
-	for line := int64(1); ; line++ {
+	for {
 		text, readErr := readLine(in)
 		if errors.Is(readErr, errLongLine) {
 			// the lines before it are answered first
-			return cmp.Or(flush(line-1), fmt.Errorf("line %d %w: want an arrival a line", line, errLongLine))
+			return cmp.Or(batch.Flush(ctx), fmt.Errorf("line %d %w: want an arrival a line", line+1, errLongLine))
 		}
+		line++
 		if readErr != nil && !errors.Is(readErr, io.EOF) {
 			return fmt.Errorf("reading line %d: %w", line, readErr)
 		}
 		var err error
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			records = append(records, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
+			err = batch.Add(ctx, kafka.Record{Value: text, Headers: headers, Position: kafka.Position{Offset: line}})
 		}
-		if len(records) >= o.Batch || readErr != nil {
-			err = flush(line)
+		if err == nil && readErr != nil {
+			err = batch.Flush(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("predicting up to line %d: %w", line, err)

@@ -79,7 +79,8 @@ var only = []struct {
 	{"test/chaos/stream", []string{"event", "event/…", "test/chaos/…", "test/harness"}},
 	{"consumer/window", []string{"event", "event/read", "kafka"}},
 	{"consumer/commit", nil}, // a value that decides
-	{"consumer", []string{"consumer/commit", "consumer/window", "event",
+	{"internal/gather", []string{"kafka/retry"}},
+	{"consumer", []string{"consumer/commit", "consumer/window", "event", "internal/gather",
 		"event/read", "internal/hashtable", "infer", "infer/attach", "infer/explain", "infer/growth", "infer/retrieval",
 		"infer/target", "infer/version", "infer/preprocess", "graph",
 		"schema", "kafka",
@@ -132,7 +133,7 @@ var only = []struct {
 	{"internal/registry", []string{"event", "event/avro", "event/read", "event/json", "event/protobuf",
 		"internal/tlsclient"}},
 	{"internal/featurestore", []string{"event", "event/fields", "event/read", "mapping", "schema"}},
-	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event",
+	{"internal/refresh", []string{"artifact", "consumer", "dataset", "event", "internal/gather",
 		"event/read", "internal/durable",
 		"kafka",
 		"kafka/retry", "mapping",
@@ -143,7 +144,7 @@ var only = []struct {
 		"event/json",
 		"event/protobuf", "graph", "internal/replay", "kafka",
 		"mapping", "schema", "serving", "trainer", "trainer/features", "trainer/sample"}},
-	{"internal/replay", []string{"dataset", "event", "event/json", "graph", "infer/target", "schema", "kafka",
+	{"internal/replay", []string{"dataset", "event", "event/json", "graph", "infer/target", "internal/gather", "schema", "kafka",
 		"kafka/retry"}},
 	{"test/harness", []string{"event"}}, // tests of all packages but event use it
 	{"internal/build", nil},

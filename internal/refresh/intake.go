@@ -7,6 +7,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/schema"
@@ -26,12 +27,9 @@ type intake struct {
 	m        *merge.Merger
 	decoder  *consumer.Decoder
 	features int // d
-	most     int // records that are decoded together
+	records  gather.Batch[kafka.Record]
 
 	refused refusals
-
-	held  []kafka.Record
-	bytes int
 
 	asked  bool  // for the schema
 	unread error // why it could not be read
@@ -41,26 +39,15 @@ func (o *round) newIntake(m *merge.Merger) *intake {
 	in := &intake{o: o, m: m, decoder: consumer.NewDecoder(o.Forms, o.Limits), features: o.Graph.X.Cols()}
 	in.decoder.LookUp(o.Features, retry.Patience{Logger: o.Log})
 	in.decoder.Reads(nil, m.Relations())
-	in.most = max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features)))
+	in.records = gather.Batch[kafka.Record]{Do: in.decode,
+		Bounds: gather.Bounds{Records: max(1, min(intakeRecords, intakeBytes/max(1, 4*in.features))), Bytes: intakeBytes},
+		Size:   func(rec *kafka.Record) int { return len(rec.Key) + len(rec.Value) }}
 	return in
 }
 
-// add takes a record. An error is of the store of features, or of ctx.
-func (in *intake) add(ctx context.Context, rec *kafka.Record) error {
-	in.held = append(in.held, *rec)
-	if in.bytes += len(rec.Key) + len(rec.Value); len(in.held) < in.most && in.bytes < intakeBytes {
-		return nil
-	}
-	return in.decode(ctx)
-}
-
-// decode passes the held records to the merger.
-func (in *intake) decode(ctx context.Context) error {
-	defer func() {
-		clear(in.held)
-		in.held, in.bytes = in.held[:0], 0
-	}()
-	taken, err := in.taken(ctx)
+// decode passes records to the merger. An error is of the store of features, or of ctx.
+func (in *intake) decode(ctx context.Context, records []kafka.Record) error {
+	taken, err := in.taken(ctx, records)
 	if err != nil {
 		return err
 	}
@@ -93,9 +80,9 @@ func (in *intake) pass(t *consumer.Taken) {
 	}
 }
 
-// taken decodes the held records. The schema is read for the first arrival that needs it.
-func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
-	taken, err := in.decoder.Messages(ctx, in.held, in.features)
+// taken decodes records. The schema is read for the first arrival that needs it.
+func (in *intake) taken(ctx context.Context, records []kafka.Record) ([]consumer.Taken, error) {
+	taken, err := in.decoder.Messages(ctx, records, in.features)
 	if err != nil || in.asked || !needSchema(taken) {
 		return taken, err
 	}
@@ -108,7 +95,7 @@ func (in *intake) taken(ctx context.Context) ([]consumer.Taken, error) {
 		s = s.WithOptional(in.o.Forms.Mapping.Optional)
 	}
 	in.decoder.Reads(s, in.m.Relations())
-	return in.decoder.Messages(ctx, in.held, in.features)
+	return in.decoder.Messages(ctx, records, in.features)
 }
 
 // needSchema reports whether an arrival was refused because the decoder has no schema, or the producer's is another

@@ -50,9 +50,9 @@ func ParseSource(text string) (Source, error) {
 // read passes all arrivals, ids to forget and labels to a merger.
 func (o *round) read(ctx context.Context, m *merge.Merger) (err error) {
 	in := o.newIntake(m)
-	o.next, err = o.records(ctx, o.Arrivals, &o.Forms, func(rec *kafka.Record) error { return in.add(ctx, rec) })
+	o.next, err = o.records(ctx, o.Arrivals, &o.Forms, func(rec *kafka.Record) error { return in.records.Add(ctx, *rec) })
 	if err == nil {
-		err = in.decode(ctx)
+		err = in.records.Flush(ctx)
 	}
 	if err == nil && in.unread != nil {
 		err = fmt.Errorf("reading the schema of the artifact that serves: %w", in.unread)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 )
@@ -91,6 +92,7 @@ const replayChunk = 500
 func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, error) {
 	group := l.Group + ".dead-letters." + o.Reason
 	r := &letterReplay{options: o, next: kafka.Offsets{}}
+	r.arrivals = gather.Batch[fedIn]{Bounds: gather.Bounds{Records: replayChunk}, Do: r.publish}
 	var err error
 	if r.reader, err = l.reader(group); err != nil {
 		return r.counts, err
@@ -123,7 +125,16 @@ func (l *Letters) Replay(ctx context.Context, o LetterOptions) (LetterCounts, er
 	if _, err := r.reader.ToEnd(ctx, from, func(rec kafka.Record) error { return r.take(ctx, &rec) }); err != nil {
 		return r.counts, err
 	}
-	return r.counts, r.flush(ctx)
+	if err := r.arrivals.Flush(ctx); err != nil || len(r.next) == 0 {
+		return r.counts, err
+	}
+	return r.counts, r.publish(ctx, nil) // those behind the last arrival need not be read again
+}
+
+// fedIn is an arrival and the topic that it goes to.
+type fedIn struct {
+	to      string
+	arrival kafka.Record
 }
 
 // letterReplay is the state of one call of Replay.
@@ -133,8 +144,7 @@ type letterReplay struct {
 	sink     *kafka.Sink
 	tx       *kafka.Transactions
 	marks    kafka.Offsets // up to where earlier calls have come
-	shipment *kafka.Shipment
-	packed   int           // records of the shipment
+	arrivals gather.Batch[fedIn]
 	next     kafka.Offsets // next to read, not yet in a transaction
 	counts   LetterCounts
 }
@@ -165,28 +175,18 @@ func (r *letterReplay) take(ctx context.Context, rec *kafka.Record) error {
 	}
 	arrival.Headers = append(arrival.Headers,
 		event.Header{Key: event.HeaderReplayed, Value: strconv.AppendInt(nil, int64(letter.Replayed)+1, 10)})
-	if r.shipment == nil {
-		r.shipment = r.sink.Shipment()
-	}
-	to := cmp.Or(r.options.To, letter.Source.Topic, r.options.Lost)
-	if err := r.shipment.Add(ctx, to, &arrival); err != nil {
-		return err
-	}
-	if r.packed++; r.packed < replayChunk {
-		return nil
-	}
-	return r.flush(ctx)
+	return r.arrivals.Add(ctx, fedIn{cmp.Or(r.options.To, letter.Source.Topic, r.options.Lost), arrival})
 }
 
-// flush commits a transaction with the taken arrivals, and the offsets up to which the topic was read.
-func (r *letterReplay) flush(ctx context.Context) error {
-	if len(r.next) == 0 {
-		return nil
+// publish commits a transaction with arrivals, and the offsets up to which the topic was read.
+func (r *letterReplay) publish(ctx context.Context, arrivals []fedIn) error {
+	shipment := r.sink.Shipment()
+	for i := range arrivals {
+		if err := shipment.Add(ctx, arrivals[i].to, &arrivals[i].arrival); err != nil {
+			return err
+		}
 	}
-	if r.shipment == nil {
-		r.shipment = r.sink.Shipment()
-	}
-	refused, err := r.tx.Publish(ctx, r.shipment, r.next)
+	refused, err := r.tx.Publish(ctx, shipment, r.next)
 	if err != nil {
 		return fmt.Errorf("feeding dead letters in again: %w", errors.Join(err, r.tx.Abort(ctx)))
 	}
@@ -196,9 +196,8 @@ func (r *letterReplay) flush(ctx context.Context) error {
 	}
 	if err := r.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("feeding dead letters in again: whether the last %d were is seen by running it once more: %w",
-			r.packed, err)
+			len(arrivals), err)
 	}
-	r.counts.Sent += r.packed
-	r.shipment, r.packed, r.next = nil, 0, kafka.Offsets{}
+	r.counts.Sent, r.next = r.counts.Sent+len(arrivals), kafka.Offsets{}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rivulet/consumer"
+	"rivulet/internal/gather"
 	"rivulet/kafka"
 )
 
@@ -21,11 +22,11 @@ type asked struct {
 
 // batcher holds the waiting requests.
 type batcher struct {
-	size   int
-	linger time.Duration
-	most   int // arrivals that may wait
-	clock  consumer.Clock
+	size   gather.Bounds // of arrivals
+	most   int           // arrivals that may wait
 	queue  chan *asked
+	taking gather.Queue[*asked] // of queue
+	clock  consumer.Clock
 
 	counting sync.Mutex
 	waiting  int // arrivals in the queue
@@ -36,7 +37,9 @@ type batcher struct {
 
 func newBatcher(o Batching, most int, clock consumer.Clock) *batcher {
 	// Each request that waits has an arrival, and one larger than the limit waits alone.
-	return &batcher{size: o.Size, linger: o.Linger, most: most, clock: clock, queue: make(chan *asked, most)}
+	queue := make(chan *asked, most)
+	return &batcher{size: gather.Bounds{Records: o.Size}, most: most, queue: queue, clock: clock,
+		taking: gather.Queue[*asked]{C: queue, Linger: o.Linger, Clock: clock}}
 }
 
 // put has a request wait; it returns false if too much is waiting. It never blocks.
@@ -106,55 +109,35 @@ func (b *batcher) take(ctx context.Context, into []*asked) []*asked {
 	b.forming.Lock()
 	defer b.forming.Unlock()
 	n := 0
-	var over <-chan time.Time
-	var stop func()
-	defer func() {
-		if stop != nil {
-			stop()
-		}
-	}()
+	var begun time.Time
 	for {
 		a := b.next
 		if b.next = nil; a == nil {
-			if a = b.wait(ctx, n, over); a == nil {
+			var is bool
+			if n == 0 {
+				a, is = b.taking.First(ctx)
+			} else {
+				a, is = b.taking.Next(ctx, begun)
+			}
+			if !is {
 				return into
 			}
+			b.taken(a)
 		}
 		if err := a.ctx.Err(); err != nil {
 			a.done <- err
 			continue
 		}
-		if n > 0 && n+len(a.records) > b.size {
+		if !b.size.Admit(n, 0, len(a.records), 0) {
 			b.next = a
 			return into
 		}
+		if n == 0 {
+			begun = b.clock.Now()
+		}
 		into, n = append(into, a), n+len(a.records)
-		if n >= b.size {
+		if n >= b.size.Records {
 			return into
 		}
-		if over == nil && b.linger > 0 {
-			over, stop = b.clock.NewTimer(b.linger)
-		}
-	}
-}
-
-// wait returns the next request: the first of a batch whenever it comes, others only if they wait already or
-// come before over. nil: none.
-func (b *batcher) wait(ctx context.Context, n int, over <-chan time.Time) *asked {
-	select {
-	case a := <-b.queue:
-		return b.taken(a)
-	default:
-	}
-	if n > 0 && over == nil {
-		return nil
-	}
-	select {
-	case a := <-b.queue:
-		return b.taken(a)
-	case <-over:
-		return nil
-	case <-ctx.Done():
-		return nil
 	}
 }

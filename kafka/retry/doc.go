@@ -6,17 +6,13 @@
 //	clock.go        the machine's time
 //	clock_chaos.go  the same plus an offset, in builds with the tag chaos, for test/chaos
 //
-// A loop that may fail is written like this. Failed pauses between two attempts, and returns an error where no
-// further attempt makes sense:
+// Work that may fail is done like this; Repeat pauses between two attempts, and returns an error where no further attempt
+// makes sense:
 //
-//	for attempts := patience.Outage(retry.StageFetch).Attempts(); ; {
-//		records, err := fetch(ctx)
-//		if err == nil {
-//			attempts.Over()
-//			return records, nil
-//		}
-//		if err := attempts.Failed(ctx, err); err != nil {
-//			return nil, err
-//		}
-//	}
+//	err := patience.Outage(retry.StageFetch).Attempts().Repeat(ctx, func() (err error) {
+//		records, err = fetch(ctx)
+//		return err
+//	})
+//
+// A loop in which more happens between the attempts calls Failed and Over itself.
 package retry

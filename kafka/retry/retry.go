@@ -233,6 +233,29 @@ func (a *Attempts) Failed(ctx context.Context, err error) error {
 	return nil
 }
 
+// Repeat does the work again and again until it succeeds, and waits over failures as Failed does.
+func (a *Attempts) Repeat(ctx context.Context, work func() error) error {
+	return a.RepeatIf(ctx, func(error) bool { return true }, work)
+}
+
+// RepeatIf is Repeat over failures that again accepts. Other errors are returned at once, as they came; an outage that
+// has begun goes on until the work succeeds.
+func (a *Attempts) RepeatIf(ctx context.Context, again func(error) bool, work func() error) error {
+	for {
+		err := work()
+		if err == nil {
+			a.Over()
+			return nil
+		}
+		if !again(err) {
+			return err
+		}
+		if err := a.Failed(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
 // drainKey is the key of a context's drain.
 type drainKey struct{}
 

@@ -157,3 +157,36 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 		t.Errorf("the observer was told of %d attempts", told)
 	}
 }
+
+// Work is repeated until it succeeds, or fails in a way that is not waited for; one outage in another waits for its own
+// failures only.
+func TestRepeat(t *testing.T) {
+	down, away := errors.New("down"), errors.New("away")
+	for name, c := range map[string]struct {
+		outcomes []error
+		err      error
+		told     int
+	}{
+		"it succeeds":                 {[]error{nil}, nil, 0},
+		"it succeeds at last":         {[]error{down, away, down, nil}, nil, 3},
+		"something else fails":        {[]error{down, io.EOF}, io.EOF, 1},
+		"no further attempt helps":    {[]error{away, kafkago.GroupAuthorizationFailed}, kafkago.GroupAuthorizationFailed, 1},
+		"the wait itself has its end": {[]error{away, errors.Join(away, ErrGeneration)}, ErrGeneration, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told, done := 0, 0
+			p := Patience{Clock: &hasty{}, Observer: tellings{&told}}
+			outer, inner := p.Outage("outer").GiveUpAt(GenerationOver).Attempts(), p.Outage("inner").Attempts()
+			is := func(of error) func(error) bool { return func(err error) bool { return errors.Is(err, of) } }
+			err := outer.RepeatIf(t.Context(), is(away), func() error {
+				return inner.RepeatIf(t.Context(), is(down), func() error {
+					done++
+					return c.outcomes[done-1]
+				})
+			})
+			if !errors.Is(err, c.err) || told != c.told || done != len(c.outcomes) {
+				t.Errorf("%v after %d attempts, %d of them told, want %v", err, done, told, c.err)
+			}
+		})
+	}
+}
