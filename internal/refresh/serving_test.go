@@ -71,3 +71,54 @@ func TestTwoRefreshesHoldAVersion(t *testing.T) {
 		t.Errorf("%d hold the version after both have ended", n)
 	}
 }
+
+// A round encodes, reads and compares with one version, also where another is published meanwhile, and lets it go
+// before the next one is published.
+func TestARoundHasOneVersion(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartRedis()
+	expect.OK(t, err)
+	defer server.Close()
+	s := services{server.URL()}
+	client, prefix, err := s.Redis()
+	expect.OK(t, err)
+	defer client.Close()
+	p, err := serving.NewPublisher(client, prefix)
+	expect.OK(t, err)
+	publish := func(seed uint64) string {
+		b := artifacttest.Bundle(seed, artifacttest.Size{})
+		expect.OK(t, b.Seal())
+		expect.OK(t, p.Publish(t.Context(), b, serving.PublishOptions{OtherData: true}))
+		return b.Manifest.Version
+	}
+	first := publish(1)
+	o := &round{Refresher: &Refresher{ToRedis: true, Services: s, Log: slog.New(slog.DiscardHandler)}}
+	for range 2 {
+		v, err := o.serving(t.Context())
+		if err != nil || v.ID() != first {
+			t.Fatal(v, err)
+		}
+		publish(2)
+	}
+	held := func() (n int) {
+		infos, err := p.Versions(t.Context())
+		expect.OK(t, err)
+		for _, v := range infos {
+			n += len(v.Holders)
+		}
+		return n
+	}
+	if n := held(); n != 1 {
+		t.Errorf("%d versions are held during the round, want 1", n)
+	}
+	o.let()
+	if n := held(); n != 0 {
+		t.Errorf("%d versions are held after it", n)
+	}
+	away := &round{Refresher: &Refresher{Current: t.TempDir(), Services: s}}
+	for range 2 { // that it cannot be read is said each time
+		if _, err := away.serving(t.Context()); err == nil {
+			t.Error("an artifact that is not there is read")
+		}
+	}
+}

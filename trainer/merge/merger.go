@@ -253,5 +253,6 @@ func (m *Merger) Grow(ctx context.Context, anew bool) (*dataset.Dataset, Report,
 	if !m.Report.Changed() && !anew {
 		return m.base, m.Report, nil
 	}
+	m.index, m.edges, m.labels = nil, nil, nil // done with
 	return m.assemble(fresh, waiting), m.Report, nil
 }
