@@ -103,6 +103,7 @@ type Ledger struct {
 	batches    map[string]string    // the version of each batch
 	made       map[string]time.Time // the first prediction of each version
 	given      map[Window][2]int    // arrivals that were sent, before and after the fault was over
+	edges      int                  // that were sent as records of their own
 	closed     map[Window][2]int    // arrivals that were read and answered, or are gone
 	unknown    []unknown
 	grouped    map[string][]Grouped // graph batches, by name
@@ -123,11 +124,18 @@ func (l *Ledger) violated(format string, args ...any) {
 	l.violations = append(l.violations, fmt.Sprintf(format, args...))
 }
 
-// Sent records that an arrival of a window is being sent. Edges of arrivals are not announced.
+// Sent records that an arrival of a window is being sent.
 func (l *Ledger) Sent(w Window, settled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.given[w] = plusOne(l.given[w], settled)
+}
+
+// SentEdge records that an edge of an arrival is being sent as a record of its own.
+func (l *Ledger) SentEdge() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.edges++
 }
 
 func plusOne(counts [2]int, second bool) [2]int {
@@ -152,16 +160,17 @@ func (l *Ledger) Answered(w Window, all bool) bool {
 	return true
 }
 
-// AllRead reports whether all arrivals that were sent are read.
+// AllRead reports whether all arrivals and edges that were sent are read. An edge that is read later, as it lies behind
+// an open transaction, would be demanded of consumers that have ended.
 func (l *Ledger) AllRead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	given, read := 0, 0
+	given, read := l.edges, 0
 	for _, counts := range l.given {
 		given += counts[0] + counts[1]
 	}
 	for _, e := range l.entries {
-		if e.arrival != nil && e.arrival.Reason != EdgeOf {
+		if e.arrival != nil {
 			read++
 		}
 	}

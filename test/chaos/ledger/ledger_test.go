@@ -521,6 +521,29 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
+// An edge that was sent and is not read yet, as it lies behind a transaction that is open until it is aborted, is waited
+// for: read after the consumers have ended, it would be demanded of them.
+func TestAnEdgeIsWaitedForUntilItIsRead(t *testing.T) {
+	l := New(Options{Expected: says})
+	l.SentEdge()
+	parted(l, 0, 1, 1)
+	l.Answer(Place{0, 0, 0}, Answer{Key: "a", ID: "id-a", Version: "v1", Neighbours: 1, Short: true, Seen: start, Made: start})
+	if l.AllRead() {
+		t.Error("all is read, and the edge is not")
+	}
+	if !l.EdgesSettled() {
+		t.Error("an edge that is not read is demanded")
+	}
+	edge(l, 1)
+	if !l.AllRead() || l.EdgesSettled() {
+		t.Errorf("the edge is read: %v; it has no dead letter and is settled: %v", l.AllRead(), l.EdgesSettled())
+	}
+	l.Answer(Place{0, 0, 1}, Answer{Reason: unmatched})
+	if !l.EdgesSettled() {
+		t.Error("the edge has its dead letter")
+	}
+}
+
 // Waits that join too few edges are seen, though each edge has its dead letter.
 func TestFewEdgesAreJoined(t *testing.T) {
 	l := New(Options{Expected: says})

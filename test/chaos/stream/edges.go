@@ -96,7 +96,10 @@ func (s *Stream) sendApart(key []byte, m *record.Arrival) {
 		}
 		edge := s.edge(a.ID, to)
 		edge.Reason = ledger.EdgeOf
-		s.sendLater(after, func(ctx context.Context) { s.produce(ctx, s.Record(key, a.ID, edge)) })
+		s.sendLater(after, func(ctx context.Context) {
+			s.Ledger.SentEdge()
+			s.produce(ctx, s.Record(key, a.ID, edge))
+		})
 	}
 }
 
