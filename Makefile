@@ -159,6 +159,9 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	.ci/run
 	$(MAKE) cold demos
 	RIVULET_DATA=$(DATA) $(GO) test -race -count=1 -timeout 60m ./...
+	tools/packaging/check.sh
+	$(MAKE) benchcheck
+	$(GO) test -count=1 -tags chaos -run TestSteppedClock ./kafka/retry
 	RIVULET_EXPLAIN=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 20m -run Section10OnRealGraphs ./trainer
 	RIVULET_SEEDS=all RIVULET_DATA=$(DATA) $(GO) test -count=1 -timeout 60m -run OnRealGraphs ./trainer
 	$(MAKE) processors
@@ -167,5 +170,6 @@ nightly: ## what .ci/run has no time for, about an hour: it fails with the first
 	$(MAKE) dashboards
 	$(MAKE) registry collector release
 	$(MAKE) fuzz FUZZTIME=100000x
-	$(MAKE) chaos FOR=10m
+	$(MAKE) chaos FOR=10m SEED=1
+	$(MAKE) chaos FOR=10m SEED=2
 	$(MAKE) soak SOAK=30m
