@@ -134,6 +134,7 @@ demo: ## the main job, on services embedded in the process
 reference: ## config/REFERENCE.md from the structs, and lists of reasons, fields and capabilities from their tables
 	$(GO) test ./config -run TestReference -update
 	$(GO) test ./event -run 'TestReasons|TestFieldsOfPredictions' -update
+	$(GO) test ./infer/target ./trainer -run TestPageLists -update
 
 manifests: ## deploy/kubernetes from the chart in deploy/chart
 	cd tools/packaging && $(GO) test -count=1 -update .

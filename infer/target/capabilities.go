@@ -28,7 +28,7 @@ var (
 	LayeredModel = capability("model", Labels)
 	RelatedModel = capability("model")
 	Relations    = capability("edges with types or directions")
-	HeldOutEdges = &Capability{"--held-out", []Task{Links}}
+	HeldOutEdges = listed("--held-out", Links)
 	// Comparing a model's answers with those of the whole graph, node by node, and with the most frequent class.
 	Comparison = capability("a comparison of classes")
 
@@ -56,9 +56,18 @@ var (
 	Page            = capability("the page")
 )
 
+// all has each capability, from which docs/tasks.md lists them.
+var all []*Capability
+
 // capability is one of classes, and of some tasks beside them.
 func capability(text string, beside ...Task) *Capability {
-	return &Capability{text, append([]Task{Classes}, beside...)}
+	return listed(text, append([]Task{Classes}, beside...)...)
+}
+
+func listed(text string, of ...Task) *Capability {
+	c := &Capability{text, of}
+	all = append(all, c)
+	return c
 }
 
 // String names the capability.

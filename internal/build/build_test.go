@@ -33,6 +33,7 @@ func TestRead(t *testing.T) {
 func TestOneVersion(t *testing.T) {
 	for file, pattern := range map[string]string{
 		"deploy/Dockerfile":               `(?m)^ARG VERSION=(.*)$`,
+		"compose.yaml":                    `VERSION:-(.*?)}`,
 		"deploy/chart/rivulet/Chart.yaml": `(?m)^(?:v|appV)ersion: (.*)$`,
 		"python/pyproject.toml":           `(?m)^version = "(.*)"$`,
 		"event/asyncapi.yaml":             `(?m)^  version: (.*)$`,
