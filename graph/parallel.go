@@ -55,7 +55,7 @@ func Parallel(n, work int, j Job) {
 	}
 	s := splits.Get().(*split)
 	s.job, s.n, s.piece = j, n, pieceOf(n, workers)
-	s.next.Store(0)
+	s.left.Store(int64(n))
 	s.open(workers - 1)
 	defer s.close()
 	s.work()
@@ -81,7 +81,7 @@ const tileRows = 12
 type split struct {
 	job      Job
 	n, piece int
-	next     atomic.Int64           // the first row that nobody has taken
+	left     atomic.Int64           // the last rows, which nobody has taken; 0 or less: none
 	helpers  atomic.Int64           // helpers that are at work on it, plus closed if nobody may join
 	place    *atomic.Pointer[split] // among the open ones, or nil
 }
@@ -95,10 +95,11 @@ var splits = sync.Pool{New: func() any {
 // work takes pieces until none is left.
 func (s *split) work() {
 	for {
-		lo := int(s.next.Add(int64(s.piece))) - s.piece
-		if lo >= s.n {
+		left := int(s.left.Add(-int64(s.piece))) + s.piece
+		if left <= 0 {
 			return
 		}
+		lo := s.n - left
 		s.job.Rows(lo, min(lo+s.piece, s.n))
 	}
 }
@@ -186,15 +187,20 @@ func help() {
 	helping.Add(-1)
 }
 
-// findSplit returns a split that the caller has joined, or nil if none was open for a while.
+// findSplit returns a split that the caller has joined; nil if none has had rows for a while, or if all processors are
+// busy. A split whose last rows are being worked on is still open, but helpers that joined and left it would only hold
+// up its caller.
 func findSplit() *split {
 	for k := 1; k <= looks; k++ {
 		for at := range opened {
-			if s := opened[at].Load(); s != nil && s.join() {
+			if s := opened[at].Load(); s != nil && s.left.Load() > 0 && s.join() {
 				return s
 			}
 		}
 		if k%yield == 0 {
+			if processors() < 2 {
+				return nil
+			}
 			runtime.Gosched()
 		}
 	}
