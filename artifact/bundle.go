@@ -26,8 +26,8 @@ type Bundle struct {
 	// Own are the layers of the perceptron of own features that answers beside those models whose ModelInfo.Own has an
 	// exponent; nil where none does.
 	Own []architecture.Layer
-	// Bins divide edges by weight, and tables have N' rows for each bin; nil where edges have no weights.
-	Bins *graph.Bins
+	// Slots say which tables an edge reads. Tables have N' rows for each slot.
+	Slots graph.Slots
 	// Candidates are the nodes that a link may lead to, with their vectors; nil where the task is not links.
 	Candidates *Candidates
 	// Spread is nil where the artifact has none, or it was not asked for: only [ReadSpread] reads it.

@@ -43,7 +43,7 @@
 //	manifestjson.go          manifest.json: fields, ranges, checksum
 //	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
 //	spread.go                what S teaches models by, in memory and as tensors
-//	bins.go                  bins of the weights of edges, as tensors
+//	edges.go                 which tables an edge reads: slots by weight, or by type and direction
 //	candidates.go            the nodes with which a task of links answers
 //	own.go                   the perceptron of own features, as tensors, and the expert of a model
 //	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields

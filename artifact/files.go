@@ -26,8 +26,7 @@ const (
 
 // optionalFiles are the files that [Read] reads if they are there. Only [ReadSpread] reads
 // the other.
-var optionalFiles = []string{growthFile, schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile,
-	mapFile}
+var optionalFiles = []string{growthFile, schemaFile, ownFile, edgesFile, candidatesFile, mapFile}
 
 // trainerFiles are the files that the serving part leaves out: consumers do not read them whole.
 var trainerFiles = []string{mappingFile, spreadFile}
@@ -51,10 +50,6 @@ type tensorFile struct {
 
 // tensorFiles lists the files of tensors that this build knows, parts of M left out.
 func (b *Bundle) tensorFiles() []tensorFile {
-	bins := ""
-	if b.Bins != nil {
-		bins = part(b.Bins)
-	}
 	n, d, classes := b.Manifest.SyntheticNodes, b.Manifest.Data.Features, len(b.Manifest.Data.Classes)
 	all := []tensorFile{
 		{syntheticFile, true, b.syntheticFields},
@@ -62,8 +57,6 @@ func (b *Bundle) tensorFiles() []tensorFile {
 			visited(f, &b.Mapping).fields(f, b.Manifest.Mapping.Rows, n)
 		}},
 		{ownFile, b.Own != nil, b.ownFields},
-		{binsFile, bins == binsFile, b.binsFields},
-		{directionsFile, bins == directionsFile, b.directionsFields},
 		{candidatesFile, b.Candidates != nil, func(f *fields) { visited(f, &b.Candidates).fields(f, classes) }},
 		{growthFile, b.Growth != nil, func(f *fields) { visited(f, &b.Growth).fields(f, n, b.Manifest.Models) }},
 		{spreadFile, b.Spread != nil, func(f *fields) { visited(f, &b.Spread).fields(f, n, d, classes) }},
@@ -71,7 +64,6 @@ func (b *Bundle) tensorFiles() []tensorFile {
 	}
 	for k := range b.Models {
 		m := &b.Models[k]
-		// Bins come before models in the order of names, in which files are read: b.tableRows depends on them.
 		all = append(all, tensorFile{modelFile(m.Name), true, func(f *fields) { m.fields(f, b.tableRows()) }})
 	}
 	return all
@@ -96,9 +88,9 @@ func encodeTensorFiles(b *Bundle) (files map[string][]byte, err error) {
 			return nil, fmt.Errorf("%s: %w", file.name, err)
 		}
 	}
-	if b.Bins != nil && part(b.Bins) == edgeTypesFile {
-		if files[edgeTypesFile], err = encodeEdgeTypes(b.Bins); err != nil {
-			return nil, fmt.Errorf("%s: %w", edgeTypesFile, err)
+	if !b.Slots.Plain() {
+		if files[edgesFile], err = encodeEdges(&b.Slots); err != nil {
+			return nil, fmt.Errorf("%s: %w", edgesFile, err)
 		}
 	}
 	if b.Schema != nil {
@@ -115,8 +107,8 @@ func decodeTensorFile(b *Bundle, name string, data []byte) (err error) {
 	switch name {
 	case schemaFile:
 		b.Schema, err = schema.Parse(data)
-	case edgeTypesFile:
-		b.Bins, err = decodeEdgeTypes(data)
+	case edgesFile:
+		b.Slots, err = decodeEdges(data)
 	default:
 		files := b.tensorFiles()
 		if at := slices.IndexFunc(files, func(f tensorFile) bool { return f.name == name }); at >= 0 {

@@ -50,7 +50,7 @@ func (b *Bundle) Grower(deployed map[string]infer.Deployment) (*growth.Grower, e
 		}
 		models = append(models, growth.Model{Frozen: frozen, Messages: messages})
 	}
-	return growth.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models, b.Bins), nil
+	return growth.NewGrower(b.Growth.Dictionary, b.Growth.Entries, models, b.Slots), nil
 }
 
 // fields visits the growth of n synthetic nodes for these models; tensors of other models are left alone.
@@ -83,8 +83,10 @@ func messageFields(f *fields, model string, m *growth.Messages) {
 		}
 		partFields(f, name, &m.U[k])
 	}
-	if f.has(model+".bins", m.Bins != nil) {
-		f.floats(model+".bins", "factor of each bin's messages", &m.Bins, anyLength)
+	if f.has(model+".slots", len(m.Slots) > 1) {
+		f.floats(model+".slots", "factor of each slot's messages", &m.Slots, anyLength)
+	} else if f.reading() {
+		m.Slots = []float32{1}
 	}
 	partFields(f, model+".c", &m.C)
 }
@@ -113,11 +115,11 @@ func (b *Bundle) validateGrowth() error {
 		if err := validateMessages(name, &messages, b.Models[at].Tables); err != nil {
 			return err
 		}
-		if n := len(messages.Bins); n != len(b.Bins.Weights()) {
-			return fmt.Errorf("%s.bins has %d values for %d bins of weights", name, n, len(b.Bins.Weights()))
+		if n := len(messages.Slots); n != b.Slots.Len() {
+			return fmt.Errorf("%s.slots has %d values for %d slots of edges", name, n, b.Slots.Len())
 		}
-		if err := validateFinite(messages.Bins, 1); err != nil {
-			return fmt.Errorf("%s.bins: %w", name, err)
+		if err := validateFinite(messages.Slots, 1); err != nil {
+			return fmt.Errorf("%s.slots: %w", name, err)
 		}
 		width += messages.Width(b.Models[at].Tables)
 	}

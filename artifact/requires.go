@@ -16,7 +16,7 @@ import (
 // Other files that a reader does not know stand in Manifest.Files only, and it ignores them.
 
 // knownParts are the parts that this build reads.
-var knownParts = []string{schemaFile, ownFile, binsFile, directionsFile, edgeTypesFile, candidatesFile, firstPart}
+var knownParts = []string{schemaFile, ownFile, edgesFile, candidatesFile, firstPart}
 
 // taskPrefix begins the name of a task in Manifest.Requires, which is no file: "task:number".
 const taskPrefix = "task:"
@@ -63,8 +63,8 @@ func (b *Bundle) format() (version int, requires []string) {
 	if b.Own != nil {
 		requires = append(requires, ownFile)
 	}
-	if b.Bins != nil {
-		requires = append(requires, part(b.Bins))
+	if !b.Slots.Plain() {
+		requires = append(requires, edgesFile)
 	}
 	if b.Candidates != nil {
 		requires = append(requires, candidatesFile)
@@ -90,6 +90,8 @@ func (m *Manifest) validateParts() error {
 		}
 		_, there := m.Files[name]
 		switch {
+		case slices.Contains(formerParts, name):
+			return fmt.Errorf("requires[%d] is %q, which builds before this one wrote: train the artifact anew", k, name)
 		case !slices.Contains(knownParts, name):
 			return fmt.Errorf("requires[%d] is %q, which this build does not know: %w", k, name, errNewer)
 		case slices.Contains(m.Requires[:k], name):

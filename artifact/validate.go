@@ -22,14 +22,11 @@ func (b *Bundle) Validate() error {
 	if err := b.validateSynthetic(); err != nil {
 		return fmt.Errorf("%s: %w", syntheticFile, err)
 	}
-	if b.Bins != nil {
-		if err := validateBins(b.Bins); err != nil {
-			return fmt.Errorf("%s: %w", part(b.Bins), err)
-		}
-		if b.Bins.ByRelation() && b.Growth != nil {
-			return fmt.Errorf("%s: rows of arrivals have neither types nor directions, and %s is there", growthFile,
-				part(b.Bins))
-		}
+	if err := b.Slots.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", edgesFile, err)
+	}
+	if b.Slots.Relational() && b.Growth != nil {
+		return fmt.Errorf("%s: rows of arrivals have neither types nor directions, and %s has", growthFile, edgesFile)
 	}
 	if len(b.Models) != len(b.Manifest.Models) {
 		return fmt.Errorf("%s: models has %d entries for %d models", manifestFile, len(b.Manifest.Models), len(b.Models))
@@ -147,13 +144,13 @@ func (b *Bundle) validateTables(m *Model, info *ModelInfo, model infer.Model) er
 	frozen := info.Attachment == AttachFrozen
 	read := &graph.CSR{Rows: 1, Cols: 1, RowPtr: []int{0, 0}}
 	switch a := model.Architecture; {
-	case a.Relational() && (!frozen || !a.Reads(b.Bins) || a.Relations() != b.Bins.Len()):
-		return fmt.Errorf("model %s in attachment %s reads %d relations of edges, and tables are of %d relations or weights",
-			m.Name, info.Attachment, a.Relations(), b.Bins.Len())
+	case a.Relational() && (!frozen || !a.Reads(&b.Slots) || a.Relations() != b.Slots.Len()):
+		return fmt.Errorf("model %s in attachment %s reads %d relations of edges, and tables are of %d slots",
+			m.Name, info.Attachment, a.Relations(), b.Slots.Len())
 	case a.Relational():
 		read.Cols = a.Relations()
-	case !a.Reads(b.Bins):
-		return fmt.Errorf("model %s reads no relations of edges, and %s is there", m.Name, part(b.Bins))
+	case !a.Reads(&b.Slots):
+		return fmt.Errorf("model %s reads no relations of edges, and %s has some", m.Name, edgesFile)
 	}
 	ofModel := m.Tables
 	if err := infer.Freezable(model); err == nil {

@@ -9,24 +9,22 @@ import (
 
 // attachment holds the batch as the model sees it, and the counts of each arrival's neighbours.
 type attachment struct {
-	batch attach.Batch // the model's input
-	// the rows by which it is attached, times the weights of edges, or shares of means, where there are some
-	rows     [][]attach.Row
+	batch    attach.Batch      // the model's input
+	rows     [][]attach.Row    // by which it is attached
 	memory   attach.Memory     // memory for the batch's logits, probabilities and tables
 	counts   []neighbourCounts // per arrival
 	degraded []bool            // per arrival: with all rows read, the prediction might differ
 
-	attacher  attach.Attacher
-	weighed   EdgeCounts
-	weights   [][]float32        // per arrival: weights of its edges
-	relations [][]uint32         // per arrival: relations of its edges
-	heavier   map[uint64]float32 // entry of ã -> its weight
-	listed    []int32            // per arrival: entries of its edge list that are in ã
-	pairs     []uint64           // entries of ã, row in the upper half
-	adj       graph.CSR
-	dense     graph.Dense
-	sparse    graph.CSR
-	reached   []int32 // memory of degrade
+	attacher   attach.Attacher
+	edgeCounts EdgeCounts
+	edges      []attach.Edge      // of the rows
+	heavier    map[uint64]float32 // entry of ã -> its weight
+	listed     []int32            // per arrival: entries of its edge list that are in ã
+	pairs      []uint64           // entries of ã, row in the upper half
+	adj        graph.CSR
+	dense      graph.Dense
+	sparse     graph.CSR
+	reached    []int32 // memory of degrade
 }
 
 // neighbourCounts counts an arrival's distinct neighbours: nodes of T, earlier arrivals with rows, neighbours in ã
@@ -50,41 +48,25 @@ type neighbourCounts struct{ known, arrivals, inBatch, unknown int }
 func (p *Pipeline) attach(out *attachment, version Version, in *decodedBatch, n *neighbours) {
 	info := version.Info()
 	out.batch = attach.Batch{X: out.features(in.arrivals, info.Features), Memory: out.memory.Again()}
-	out.rows, out.weighed = n.rows, EdgeCounts{}
-	columns := info.SyntheticNodes
-	var bins *graph.Bins // of weights
-	if info.Weighted {
-		bins = info.Bins
-		out.weights = out.weights[:0]
-		for _, s := range in.arrivals {
-			out.weights = append(out.weights, s.arrival.Weights)
-		}
-		out.rows = out.attacher.Weigh(n.rows, out.weights, bins, columns)
-		columns *= bins.Len()
-	}
-	d := info.Relations()
-	if d != nil {
-		out.relations = out.relations[:0]
-		for _, s := range in.arrivals {
-			out.relations = append(out.relations, s.arrival.Relations)
-		}
-		out.rows = out.attacher.Relate(n.rows, out.relations, columns)
-		columns *= d.Len()
-	}
+	out.rows, out.edgeCounts = n.rows, EdgeCounts{}
+	slots := &info.Slots
 	if n.m != nil {
-		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, columns)
+		out.attacher.AttachNumbered(&out.batch, n.m, n.numbers, n.ends, info.SyntheticNodes)
 	} else {
-		out.attacher.Attach(&out.batch, out.rows, columns)
+		if out.edges = out.edges[:0]; !slots.Plain() {
+			for i, s := range in.arrivals {
+				out.edges = setEdges(n.rows[i], s.arrival, out.edges)
+			}
+		}
+		out.attacher.Attach(&out.batch, n.rows, slots, info.SyntheticNodes)
 	}
 	for _, s := range in.arrivals {
-		out.weighed.Weigh(s.arrival, info.Weighted, bins)
-		if out.weighed.Add(s.unread); d == nil {
-			out.weighed.Directions += len(s.arrival.Relations)
-		}
+		out.edgeCounts.read(s.arrival, slots)
+		out.edgeCounts.Add(s.unread)
 	}
 	out.listed = zeroed(out.listed, len(in.arrivals))
-	if !p.Mode.Repeatable() && d == nil {
-		out.batch.Adj = out.among(in, n, p.Mode, info.Weighted)
+	if !p.Mode.Repeatable() && !slots.Relational() {
+		out.batch.Adj = out.among(in, n, p.Mode, slots.Weighted)
 	}
 	out.counts = zeroed(out.counts, len(in.arrivals))
 	for i, s := range in.arrivals {

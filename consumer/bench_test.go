@@ -65,7 +65,7 @@ func newBenchVersion() *benchVersion {
 		Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}},
 		rows: make(map[string]attach.Row, benchNodes),
 		info: version.Info{ID: "bench", Features: benchFeatures, SyntheticNodes: benchSynthetic}}
-	v.explainer = explain.New(&v.predictor, nil)
+	v.explainer = explain.New(&v.predictor, graph.Slots{})
 	for i := range benchClasses {
 		v.info.Classes = append(v.info.Classes, fmt.Sprintf("class-%d", i))
 	}

@@ -140,7 +140,7 @@ func (p *Pipeline) decodeOne(s *slot, message *read.Message, by model) {
 	if s.fault = p.Limits.CheckArrival(s.arrival, len(s.key())); s.fault != nil {
 		return
 	}
-	s.unread = relate(s.arrival, by.relations)
+	s.unread = relate(s.arrival, &by.slots)
 	s.dropped = s.arrival.NormaliseEdges()
 }
 

@@ -38,8 +38,8 @@ func NewDecoder(forms read.Reader, l event.Limits) *Decoder {
 }
 
 // Reads has the decoder make rows of features by name (nil refuses these), and read types and directions of edges as
-// relations of a graph (nil drops types).
-func (o *Decoder) Reads(s *schema.Schema, by *graph.Bins) { o.by.schema, o.by.relations = s, by }
+// slots of a graph.
+func (o *Decoder) Reads(s *schema.Schema, slots graph.Slots) { o.by.schema, o.by.slots = s, slots }
 
 // LookUp has the decoder look up features that a record does not bring, and wait for the store while it cannot be
 // asked, as wait says. nil refuses such records.

@@ -25,26 +25,29 @@ func (c *EdgeCounts) Add(o EdgeCounts) {
 	c.Types, c.Unknown = c.Types+o.Types, c.Unknown+o.Unknown
 }
 
-// Weigh counts the weights of an arrival for a version whose edges have weights or have none, with bins or none.
-func (c *EdgeCounts) Weigh(a *event.Arrival, weighted bool, bins *graph.Bins) {
+// read counts the weights of an arrival, and its directions where edges have neither these nor types.
+func (c *EdgeCounts) read(a *event.Arrival, slots *graph.Slots) {
 	switch {
-	case !weighted:
+	case !slots.Weighted:
 		c.Ignored += len(a.Weights)
 	case a.Weights == nil:
 		c.Missing += len(a.Edges)
 	default:
 		for _, w := range a.Weights {
-			if bins.Beyond(w) {
+			if slots.Beyond(w) {
 				c.Above++
 			}
 		}
 	}
+	if !slots.Relational() {
+		c.Directions += len(a.Relations)
+	}
 }
 
 // relate makes relations of a version of the types and directions of an arrival's edges, and counts the others. Of a
-// version without relations (nil) directions stay, which are counted when edges are distinct.
-func relate(a *event.Arrival, bins *graph.Bins) (unread EdgeCounts) {
-	if bins == nil {
+// version without relations directions stay, which are counted when edges are distinct.
+func relate(a *event.Arrival, slots *graph.Slots) (unread EdgeCounts) {
+	if !slots.Relational() {
 		for _, kind := range a.Types {
 			if kind != "" {
 				unread.Types++
@@ -52,20 +55,29 @@ func relate(a *event.Arrival, bins *graph.Bins) (unread EdgeCounts) {
 		}
 		return unread
 	}
-	if !bins.Directed {
+	if !slots.Directed {
 		unread.Directions = len(a.Relations)
 	}
 	a.Relate(func(kind string, directions uint32) uint32 {
-		of := bins.Type(kind)
+		of := slots.Type(kind)
 		switch {
 		case of < 0:
 			unread.Unknown++
-		case len(bins.Types) == 0 && kind != "":
+		case len(slots.Types) == 0 && kind != "":
 			unread.Types++
 		}
-		return bins.Relations(of, directions)
+		return slots.Relations(of, directions)
 	})
 	return unread
+}
+
+// setEdges gives rows of M of an arrival's neighbours their edges, as the record says them, in memory behind others.
+func setEdges(rows []attach.Row, a *event.Arrival, edges []attach.Edge) []attach.Edge {
+	a.EachEdge(func(k int, relations uint32, weights []float32) {
+		edges = append(edges, attach.Edge{Relations: relations, Weights: weights})
+		rows[k].Edge = &edges[len(edges)-1]
+	})
+	return edges
 }
 
 // rowLookup looks up rows of M, the mapping from original to synthetic nodes, by ids.

@@ -36,10 +36,11 @@ func newGrowingVersion() *growingVersion {
 	v := newTestVersion("v1")
 	dictionary := &graph.Dense{Rows: 3, Cols: 7, Data: []float32{1, -1, 0, 0.5, 0, -1, 0.25, -2, 1, 1, 0, 1, -1, 0.5, 1, 0,
 		-1, 2, -1, 0, 1}}
-	parts := growth.Messages{U: []growth.Part{{Scale: 0.5}, {Scale: 1}}, C: growth.Part{Scale: 0.25}}
+	parts := growth.Messages{U: []growth.Part{{Scale: 0.5}, {Scale: 1}}, C: growth.Part{Scale: 0.25},
+		Slots: []float32{1}}
 	return &growingVersion{testVersion: v, store: map[string]attach.Row{},
 		grower: growth.NewGrower(dictionary, 2,
-			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}}, nil)}
+			[]growth.Model{{Frozen: v.predictor.Model.(infer.Growable), Messages: parts}}, graph.Slots{})}
 }
 
 func (v *growingVersion) Growth() version.Growth { return v }

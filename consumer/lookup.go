@@ -40,7 +40,7 @@ func (p *Pipeline) lookup(ctx context.Context, out *neighbours, version Version,
 		return err
 	}
 	info := version.Info()
-	if !p.Arrivals && p.Output.Explain == 0 && !info.Weighted && info.Relations() == nil &&
+	if !p.Arrivals && p.Output.Explain == 0 && info.Slots.Plain() &&
 		version.Numbers(nil, nil) != nil {
 		out.stand(in.arrivals, p.Mode)
 		out.number(version, in.arrivals)

@@ -9,14 +9,14 @@ import (
 
 // model holds the properties of the version that predicts which decoding needs.
 type model struct {
-	features  int            // d
-	schema    *schema.Schema // nil: features have positions only
-	relations *graph.Bins    // nil: edges have neither types nor directions
-	tally     *schema.Tally  // counts values that rows do not tell; nil: features have positions only
+	features int            // d
+	schema   *schema.Schema // nil: features have positions only
+	slots    graph.Slots    // of edges
+	tally    *schema.Tally  // counts values that rows do not tell; nil: features have positions only
 }
 
 func (p *Pipeline) model(info *version.Info) model {
-	m := model{features: info.Features, relations: info.Relations(), schema: info.Schema}
+	m := model{features: info.Features, slots: info.Slots, schema: info.Schema}
 	if m.schema != nil && p.IgnoreUnknown {
 		m.schema = m.schema.IgnoringUnknown()
 	}

@@ -226,7 +226,7 @@ func (p *Pipeline) describe(stats *BatchStats, b *batch) {
 
 // count sets the figures of the batch's arrivals.
 func (b *batch) count(stats *BatchStats) {
-	stats.Weights, stats.OldEdges = b.attachment.weighed, b.neighbours.old
+	stats.Weights, stats.OldEdges = b.attachment.edgeCounts, b.neighbours.old
 	for i, s := range b.decoded.arrivals {
 		c := &b.attachment.counts[i]
 		stats.Dropped += s.dropped

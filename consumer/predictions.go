@@ -80,9 +80,9 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 // notFinite says what of an arrival makes the model's output no number: a weight that no edge of the training graph is
 // near to, or else the features.
 func notFinite(a *event.Arrival, info *version.Info) string {
-	if info.Weighted {
+	if info.Slots.Weighted && a.Relations == nil {
 		for k, v := range a.Weights {
-			if v < 0x1p-126 || info.Bins.Beyond(v) {
+			if v < 0x1p-126 || info.Slots.Beyond(v) {
 				return fmt.Sprintf("weights: the model's output is not finite, the edge to %s weighs %g, too far from the "+
 					"weights of training", event.Cut(a.Edges[k]), v)
 			}

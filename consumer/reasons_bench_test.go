@@ -41,7 +41,7 @@ func BenchmarkReasons(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			v := newBenchVersion()
 			v.predictor.Model = benchModel(name)
-			v.explainer = explain.New(&v.predictor, nil)
+			v.explainer = explain.New(&v.predictor, graph.Slots{})
 			in := benchArrivals(b, benchBatch)
 			var pipelines [2]*Pipeline
 			for k, reasons := range []int{0, 3} {

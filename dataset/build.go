@@ -239,10 +239,7 @@ func keepRows(t sources, positional bool, o OpenOptions) (*Dataset, error) {
 	}
 	d.Adj = weighted(d, len(b.ids), b.edges, b.weights, b.loops)
 	if o.Tables.Directed || o.Tables.EdgeType != "" {
-		if d.Adj.Val != nil {
-			return nil, weightsBesideRelations(o.Tables)
-		}
-		if err := d.keepRelations(len(b.ids), b.edges, b.kinds, o.Tables); err != nil {
+		if err := d.keepRelations(len(b.ids), b.edges, b.weights, b.kinds, o.Tables); err != nil {
 			return nil, err
 		}
 	}

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"slices"
-
 	"rivulet/dataset/graphsaint"
 	"rivulet/graph"
 	"rivulet/infer/target"
@@ -14,10 +12,10 @@ type Dataset struct {
 	Name string
 	IDs  []string   // external id of each node, distinct
 	Adj  *graph.CSR // n×n symmetric, no self-loops, columns ascending; Val: weights above 0, nil: all 1
-	// Relations are the edges by their types and directions, [P_1 | … | P_R] of [graph.NewRelations], n×Rn, which By
-	// describes; nil: they have neither. Adj has each edge both ways in any case.
+	// Relations are the edges by their types and directions, [A_1 | … | A_R] of [graph.InSlots], n×Rn, which By describes;
+	// nil: they have neither. Adj has each edge both ways in any case, with the weights of all types together.
 	Relations *graph.CSR
-	By        *graph.Bins
+	By        graph.Slots
 	X         graph.Features // n×d raw
 	// Columns are the named features that X is to be made of by a schema; nil if the features have positions only.
 	Columns []schema.Column
@@ -73,10 +71,11 @@ func (d *Dataset) Neighbours(node int32) []string {
 	return graph.Pick(d.IDs, cols)
 }
 
-// Weights returns the weights of the edges to these neighbours, in their order; nil if edges have none.
-func (d *Dataset) Weights(node int32) []float32 {
-	_, weights := d.Adj.Row(int(node))
-	return slices.Clone(weights)
+// Slots say what an edge reads, by its type, its direction and its weight.
+func (d *Dataset) Slots() graph.Slots {
+	of := d.By
+	of.Weighted = d.Adj.Val != nil
+	return of
 }
 
 // Isolated returns the number of nodes without any edge.

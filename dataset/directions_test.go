@@ -51,7 +51,7 @@ func TestDirectionsOfTables(t *testing.T) {
 	expect.OK(t, err)
 	requireDirections(t, same, "a", "b", "b c")
 	plain, err := Open(dir, OpenOptions{Format: CSV})
-	if err != nil || plain.By != nil || plain.Fingerprint() == d.Fingerprint() ||
+	if err != nil || plain.By.Relational() || plain.Fingerprint() == d.Fingerprint() ||
 		!slices.Equal(plain.Adj.ColIdx, d.Adj.ColIdx) {
 		t.Errorf("without the switch: %v", err)
 	}
@@ -73,7 +73,7 @@ func TestDirectionsOfLayouts(t *testing.T) {
 	}
 }
 
-// Weights and directions together are refused, and so is each format and output that would drop directions silently.
+// Each format and output that would drop directions silently is refused.
 func TestDirectionsRefused(t *testing.T) {
 	require := func(err error, words ...string) {
 		t.Helper()
@@ -81,17 +81,11 @@ func TestDirectionsRefused(t *testing.T) {
 			expect.Error(t, err, word)
 		}
 	}
-	directed := OpenOptions{Tables: table.Settings{Directed: true}}
 	weighed := writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 		"edges.csv": []byte("source,target,weight\na,b,2\n")})
-	_, err := Open(weighed, directed)
-	require(err, "weights", "--directed", "--drop-weights")
-	layout := OpenOptions{Tables: table.Settings{Directed: true, Weight: "data"}}
-	_, err = Open(writeFiles(t, pathFiles()), layout)
-	require(err, "weights", "--directed")
 	for word, settings := range map[string]table.Settings{"both, out or in": {Directed: true, ArrivalEdges: "up"},
 		"--directed": {ArrivalEdges: "out"}} {
-		_, err = Open(weighed, OpenOptions{Tables: settings})
+		_, err := Open(weighed, OpenOptions{Tables: settings})
 		require(err, "arrival_edges", word)
 		_, err = Open(writeFiles(t, pathFiles()), OpenOptions{Tables: settings})
 		require(err, "arrival_edges", word)
@@ -122,7 +116,7 @@ func TestDirectionsStayWithTheirEdges(t *testing.T) {
 				t.Errorf("%s: row %d is %v, want %v", name, i, got, want[i])
 			}
 		}
-		if b.Adj != nil || b.Known[0] != 2 || b.Known[1] != 1 || o.Relations.NNZ() != 0 {
+		if b.Adj != nil || b.Known[0] != 2 || b.Known[1] != 1 || o.Edges.NNZ() != 0 {
 			t.Errorf("%s: %d and %d neighbours", name, b.Known[0], b.Known[1])
 		}
 	}
@@ -139,8 +133,8 @@ func TestEdgesOfArrivalsInOneDirection(t *testing.T) {
 		expect.OK(t, err)
 		requireDirections(t, d, "b", want[0], want[1])
 		b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, false)
-		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Relations.NNZ() != 2 {
-			t.Errorf("%s: %s known neighbours, want %s; T has %d entries", name, got, want[2], d.Original().Relations.NNZ())
+		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Edges.NNZ() != 2 {
+			t.Errorf("%s: %s known neighbours, want %s; T has %d entries", name, got, want[2], d.Original().Edges.NNZ())
 		}
 	}
 }

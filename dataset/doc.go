@@ -74,7 +74,7 @@
 // allowed and left alone. Other files of the layout (adj_train.npz) follow from these and are not read.
 // merged.json is there if arrivals were merged into the data: edges to ids that have not arrived yet, and nodes
 // whose class came from a label ([graphsaint.Ends]). It also says what edges and labels are where they are not plain:
-// weights (the entries of adj_full.npz), types and directions (relations.npz, [P_1 | … | P_R] of [graph.NewRelations]),
+// weights (the entries of adj_full.npz), types and directions (relations.npz, [A_1 | … | A_R] of [graph.InSlots]),
 // a task of labels, of numbers (targets.npy, nodes×outputs) or of links, and types of nodes. schema.json is there if
 // the features were made of named columns, and columns.json has those columns: name, type and the value of each node.
 // Sparse features are no bag of words then.

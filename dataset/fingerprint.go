@@ -39,13 +39,13 @@ func (d *Dataset) Fingerprint() string {
 	if !d.Merged.Empty() { // at the end, so that data without it keep their fingerprint
 		d.Merged.Digest(f)
 	}
-	if d.Relations != nil {
-		f.Matrix(d.Relations)
+	if d.By.Relational() {
+		f.Matrix(d.Relations.Means(d.Nodes()))
 	}
-	if d.By != nil && d.By.Arriving != 0 {
+	if d.By.Arriving != 0 {
 		f.U32(uint32(d.By.Arriving))
 	}
-	if d.By != nil && d.By.Types != nil { // and this
+	if d.By.Types != nil { // and this
 		f.Texts(d.By.Types)
 		f.Flag(d.By.Directed)
 	}

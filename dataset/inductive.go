@@ -13,10 +13,10 @@ type Original struct {
 	Index []int32    // n: index in T of each node of the data set, -1 if it is not in T
 	IDs   []string   // N: external ids
 	Adj   *graph.CSR // N×N symmetric, columns ascending; Val nil unless edges have weights
-	// Relations are T's edges by their types and directions, [P_1 | … | P_R], N×RN; nil: they have neither.
-	Relations *graph.CSR
-	X         graph.Features // N×d raw
-	Labels    []int32        // N: class index, -1 on unlabelled nodes
+	// Edges are T's edges as models read them: Adj, or by their types and directions [P_1 | … | P_R], N×RN.
+	Edges  *graph.CSR
+	X      graph.Features // N×d raw
+	Labels []int32        // N: class index, -1 on unlabelled nodes
 
 	Targets *graph.Dense // N×outputs, of a task of numbers; nil otherwise
 }
@@ -35,7 +35,9 @@ func (d *Dataset) Original() *Original {
 		o.Targets = d.Targets.Take(o.Nodes)
 	}
 	o.Adj = d.Adj.Submatrix(o.Nodes, o.Index, len(o.Nodes))
-	o.Relations = d.cutRelations(o.Nodes, o.Index)
+	if o.Edges = o.Adj; d.By.Relational() {
+		o.Edges = d.By.Cut(d.Relations, o.Nodes, o.Index, len(o.Nodes))
+	}
 	first := leading(o.Nodes)
 	if o.IDs = d.IDs[:len(o.Nodes):len(o.Nodes)]; !first {
 		o.IDs = graph.Pick(d.IDs, o.Nodes)
@@ -155,7 +157,9 @@ func (d *Dataset) renumbered(order []int32, x graph.Features) *Dataset {
 	out.X, out.Identity = x, ""
 	out.Adj = d.Adj.Submatrix(order, index, len(order))
 	out.Adj.SortRows()
-	out.Relations = d.cutRelations(order, index)
+	if d.By.Relational() {
+		out.Relations = d.Relations.CutSlots(order, index, len(order))
+	}
 	for _, list := range []*[]int32{&out.Train, &out.Unlabelled, &out.Validation, &out.Test, &out.Merged.Labelled} {
 		var nodes []int32
 		for _, i := range *list {
@@ -187,7 +191,7 @@ func (d *Dataset) renumbered(order []int32, x graph.Features) *Dataset {
 // otherwise. Neighbours that are neither in T nor in the batch are unknown and left out. Where edges have relations
 // R is [P_1 | … | P_R] to T, n×RN, and there is no ã.
 func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
-	if d.By != nil {
+	if d.By.Relational() {
 		return d.attachRelations(o, nodes)
 	}
 	b := &attach.Batch{X: d.X.View(nodes)}

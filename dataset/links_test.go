@@ -61,7 +61,7 @@ func TestWeightedLinksOfTables(t *testing.T) {
 		"data.yaml": []byte("nodes: nodes.csv\nedges: edges.csv\ntask: links\ncandidates: kind=item\n")}),
 		OpenOptions{})
 	expect.OK(t, err)
-	expect.Same(t, d.Weights(0), []float32{5}, "two purchases of 2 and 3")
+	expect.Same(t, d.Edges(0).Weights, []float32{5}, "two purchases of 2 and 3")
 }
 
 // Other layouts have edges, too, and then all nodes of T are candidates.

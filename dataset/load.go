@@ -57,8 +57,12 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 	}
 	err := file.Read(dir, adjFile, file.MaxBytes, func(f *os.File, size int64) (err error) {
 		d.Adj, err = readAdjacency(f, size, file.MaxBytes)
-		if err == nil && said.Relations() == nil {
+		switch by := said.Relations(); {
+		case err != nil:
+		case !by.Relational():
 			err = d.makeUndirected(o)
+		case !said.Weights || o.DropWeights:
+			d.Adj.Val = nil
 		}
 		if err == nil && said.Weights && d.Adj.Val == nil && !o.DropWeights { // each is 1 now
 			d.Adj.Val = slices.Repeat([]float32{1}, d.Adj.NNZ())
@@ -68,7 +72,7 @@ func load(dir string, o table.Settings) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	relations := func(dir string) error { return d.loadRelations(dir, said.Relations()) }
+	relations := func(dir string) error { return d.loadRelations(dir, said.Relations(), d.Adj.Val != nil) }
 	classes := func(dir string) error { return d.loadClasses(dir, o.Task, said.Task) }
 	outputs := func(dir string) error {
 		task := d.Task // labels, if class_map.json has lists
@@ -254,13 +258,13 @@ func (d *Dataset) makeUndirected(t table.Settings) error {
 	if !t.Directed {
 		return d.bothWays(t)
 	}
-	if t.Weight != "" && !t.DropWeights {
-		return weightsBesideRelations(t)
+	edges, weights := pairs(d.Adj)
+	if t.Weight == "" || t.DropWeights {
+		weights = nil
 	}
-	edges := pairs(d.Adj)
 	err := d.bothWays(t)
 	if err == nil {
-		err = d.keepRelations(d.Adj.Rows, edges, nil, t)
+		err = d.keepRelations(d.Adj.Rows, edges, weights, nil, t)
 	}
 	return err
 }

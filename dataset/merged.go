@@ -15,8 +15,8 @@ import (
 
 // beside returns the content of merged.json.
 func (d *Dataset) beside() *graphsaint.Merged {
-	f := &graphsaint.Merged{Ends: d.Merged, Weights: d.Adj.Val != nil, Task: d.Task, NodeTypes: d.NodeTypes}
-	f.Relate(d.By)
+	f := &graphsaint.Merged{Ends: d.Merged, Weights: d.Adj.Val != nil, Types: d.By.Types, Directed: d.By.Directed,
+		Arriving: d.By.Arriving, Task: d.Task, NodeTypes: d.NodeTypes}
 	for i, is := range d.Candidates {
 		if is {
 			f.Candidates = append(f.Candidates, int32(i))
@@ -34,8 +34,8 @@ func inFile(name string, err error) error {
 }
 
 // loadRelations reads the types and directions of edges, where merged.json says that they have some.
-func (d *Dataset) loadRelations(dir string, by *graph.Bins) error {
-	if by == nil {
+func (d *Dataset) loadRelations(dir string, by graph.Slots, weighted bool) error {
+	if !by.Relational() {
 		return nil
 	}
 	if err := inFile(mergedFile, by.Validate()); err != nil {
@@ -55,11 +55,12 @@ func (d *Dataset) loadRelations(dir string, by *graph.Bins) error {
 			return fmt.Errorf("array shape: %d×%d, want %d×%d for %d relations of %d nodes", relations.Rows, relations.Cols, n,
 				by.Len()*n, by.Len(), n)
 		}
-		d.Adj.Val = nil
+		if !weighted {
+			relations.Val = nil
+		}
 		out := make([]*graph.CSR, max(1, len(by.Types)))
 		for k := range out {
-			out[k] = relations.Relation(k*by.Len()/len(out), n)
-			out[k].Val = nil
+			out[k] = relations.Slot(k*by.Len()/len(out), n)
 		}
 		d.Relate(by, out...)
 		d.noteRelations(out)

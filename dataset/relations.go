@@ -1,9 +1,9 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,20 +12,12 @@ import (
 	"rivulet/infer/attach"
 )
 
-// weightsBesideRelations returns the error of data that are to keep weights, and types or directions beside them.
-func weightsBesideRelations(t table.Settings) error {
-	what := "directions are to be kept (--directed): a mean for each direction"
-	if t.EdgeType != "" {
-		what = "types are to be kept (--edge-type " + t.EdgeType + "): a mean for each type"
-	}
-	return errors.New("edges have weights, and " + what + " counts its edges alike; --drop-weights reads each as 1")
-}
-
 // keepRelations keeps the types and directions of edges, as the settings say. Edges lead from the first node to the
-// second. Edges of a node to itself are left out, and repeated ones of a type count once. kinds are the types of the
-// edges, nil of none.
-func (d *Dataset) keepRelations(n int, edges [][2]int32, kinds []string, t table.Settings) error {
-	by := &graph.Bins{Directed: t.Directed,
+// second. Edges of a node to itself are left out. Where edges have weights, those of a type that are given several
+// times are added up, and where they have no directions the larger of both counts ([symmetric]). weights and kinds are
+// the weights and types of the edges, nil of none.
+func (d *Dataset) keepRelations(n int, edges [][2]int32, weights []float32, kinds []string, t table.Settings) error {
+	by := graph.Slots{Directed: t.Directed,
 		Arriving: map[string]uint8{"out": graph.Outgoing, "in": graph.Incoming}[t.ArrivalEdges]}
 	if kinds != nil {
 		distinct := map[string]bool{}
@@ -46,14 +38,24 @@ func (d *Dataset) keepRelations(n int, edges [][2]int32, kinds []string, t table
 		if e[0] == e[1] {
 			continue
 		}
-		if entries[of] = append(entries[of], graph.Edge{Row: e[0], Col: e[1], Val: 1}); !by.Directed {
-			entries[of] = append(entries[of], graph.Edge{Row: e[1], Col: e[0], Val: 1})
+		w := float32(1)
+		if weights != nil {
+			w = weights[k]
 		}
+		entries[of] = append(entries[of], graph.Edge{Row: e[0], Col: e[1], Val: w})
 	}
 	var out []*graph.CSR
 	for _, of := range entries {
 		adj := graph.NewCSR(n, n, of)
-		adj.Val = nil
+		for k, w := range adj.Val {
+			adj.Val[k] = min(w, math.MaxFloat32)
+		}
+		if !by.Directed {
+			adj = symmetric(adj)
+		}
+		if d.Adj.Val == nil {
+			adj.Val = nil
+		}
 		out = append(out, adj)
 	}
 	d.Relate(by, out...)
@@ -62,8 +64,9 @@ func (d *Dataset) keepRelations(n int, edges [][2]int32, kinds []string, t table
 }
 
 // Relate makes relations of the edges of each type: row i of out[t] has the nodes that edges of type t lead to from
-// node i, or where edges have no directions its neighbours.
-func (d *Dataset) Relate(by *graph.Bins, out ...*graph.CSR) {
+// node i, or where edges have no directions its neighbours. Where edges have weights, Adj has their sums over the
+// types.
+func (d *Dataset) Relate(by graph.Slots, out ...*graph.CSR) {
 	all := out
 	if by.Directed {
 		all = nil
@@ -71,7 +74,32 @@ func (d *Dataset) Relate(by *graph.Bins, out ...*graph.CSR) {
 			all = append(all, adj, adj.Transpose())
 		}
 	}
-	d.By, d.Relations = by, graph.NewRelations(all...)
+	d.By, d.Relations = by, graph.InSlots(all...)
+	if d.Adj.Val != nil {
+		d.Adj = together(by, out)
+	} else {
+		d.Relations.Val = nil
+	}
+}
+
+// together returns the edges of all types, both ways, with the weights of all types of an edge added up.
+func together(by graph.Slots, out []*graph.CSR) *graph.CSR {
+	var entries []graph.Edge
+	for _, adj := range out {
+		for i := range adj.Rows {
+			for k := adj.RowPtr[i]; k < adj.RowPtr[i+1]; k++ {
+				entries = append(entries, graph.Edge{Row: int32(i), Col: adj.ColIdx[k], Val: adj.Weight(k)})
+			}
+		}
+	}
+	all := graph.NewCSR(out[0].Rows, out[0].Rows, entries)
+	if by.Directed {
+		return symmetric(all)
+	}
+	for k, w := range all.Val {
+		all.Val[k] = min(w, math.MaxFloat32)
+	}
+	return all
 }
 
 // noteRelations says how many edges there are of each type, and that they have directions.
@@ -95,22 +123,22 @@ func (d *Dataset) noteRelations(out []*graph.CSR) {
 	d.note("Edges have %d types%s: %s.", len(types), directions, strings.Join(types, ", "))
 }
 
-// pairs are the entries of a matrix.
-func pairs(adj *graph.CSR) (edges [][2]int32) {
+// pairs are the entries of a matrix, with their values; nil of a pattern.
+func pairs(adj *graph.CSR) (edges [][2]int32, values []float32) {
 	for i := range adj.Rows {
 		cols, _ := adj.Row(i)
 		for _, j := range cols {
 			edges = append(edges, [2]int32{int32(i), j})
 		}
 	}
-	return edges
+	return edges, adj.Val
 }
 
 // RequireNoRelations returns an error where the types or directions of edges are kept, which a capability does not
 // read.
 func (d *Dataset) RequireNoRelations(capability string) error {
 	switch {
-	case d.By == nil:
+	case !d.By.Relational():
 		return nil
 	case d.By.Types != nil:
 		return fmt.Errorf("edges have types, which %s does not read; without --edge-type all are of one", capability)
@@ -123,42 +151,49 @@ type Edges struct {
 	// To and From are the ids of the nodes that edges lead to, and of the nodes whose edges lead to the node. Where edges
 	// have no directions, all neighbours are among the former.
 	To, From []string
-	// Types are the types of the edges to, and then from; nil: edges have none. A neighbour by two types stands twice.
-	Types []string
+	// Types and Weights are those of the edges to, and then from; nil: edges have none. A neighbour by two types stands
+	// twice.
+	Types   []string
+	Weights []float32
 }
 
 // Edges returns the edges of a node.
 func (d *Dataset) Edges(node int32) (e Edges) {
-	if d.By == nil {
-		return Edges{To: d.Neighbours(node)}
+	if !d.By.Relational() {
+		_, weights := d.Adj.Row(int(node))
+		return Edges{To: d.Neighbours(node), Weights: slices.Clone(weights)}
 	}
-	var types [2][]string
 	sides := d.By.Len() / max(1, len(d.By.Types))
-	for r, cols := range d.Relations.ByRelation(int(node), d.Nodes()) {
-		side := r % sides
+	for side, ids := range []*[]string{&e.To, &e.From}[:sides] {
 		if d.By.Arriving != 0 && d.By.Arriving>>side&1 == 0 {
 			continue
 		}
-		ids := [2]*[]string{&e.To, &e.From}[side]
-		for _, j := range cols {
-			*ids = append(*ids, d.IDs[int(j)-r*d.Nodes()])
-			if d.By.Types != nil {
-				types[side] = append(types[side], d.By.Types[r/sides])
+		for b := range d.Relations.Blocks(int(node), d.Nodes()) {
+			if b.Slot%sides != side {
+				continue
+			}
+			for k := b.Lo; k < b.Hi; k++ {
+				*ids = append(*ids, d.IDs[int(d.Relations.ColIdx[k])-b.Slot*d.Nodes()])
+				if d.By.Types != nil {
+					e.Types = append(e.Types, d.By.Types[b.Slot/sides])
+				}
+				if d.Relations.Val != nil {
+					e.Weights = append(e.Weights, d.Relations.Val[k])
+				}
 			}
 		}
 	}
-	e.Types = slices.Concat(types[0], types[1])
 	return e
 }
 
 // attachRelations is [Dataset.Attach] where edges have relations: R has the shares of the means, n×RN, and Known counts
 // distinct neighbours. Edges among arrivals are not read.
 func (d *Dataset) attachRelations(o *Original, nodes []int32) *attach.Batch {
-	b := &attach.Batch{X: d.X.Take(nodes), R: d.Relations.CutRelations(nodes, o.Index, len(o.Nodes)),
-		Known: make([]int32, len(nodes))}
+	edges := d.Relations.CutSlots(nodes, o.Index, len(o.Nodes))
 	if d.By.Arriving != 0 {
-		b.R = b.R.Restrict(d.By.Leading(), len(o.Nodes))
+		edges = edges.Restrict(d.By.Leading(), len(o.Nodes))
 	}
+	b := &attach.Batch{X: d.X.Take(nodes), R: edges.Means(len(o.Nodes)), Known: make([]int32, len(nodes))}
 	for k := range nodes {
 		met := map[int32]bool{}
 		cols, _ := b.R.Row(k)
@@ -168,12 +203,4 @@ func (d *Dataset) attachRelations(o *Original, nodes []int32) *attach.Batch {
 		b.Known[k] = int32(len(met))
 	}
 	return b
-}
-
-// cutRelations are the relations among some nodes, which index numbers; nil where edges have none.
-func (d *Dataset) cutRelations(nodes, index []int32) *graph.CSR {
-	if d.By == nil {
-		return nil
-	}
-	return d.Relations.CutRelations(nodes, index, len(nodes))
 }

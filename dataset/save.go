@@ -125,7 +125,7 @@ func (d *Dataset) layout() ([]newFile, error) {
 		}
 		files = append(files, jsonFile(mergedFile, f))
 	}
-	if d.By != nil {
+	if d.By.Relational() {
 		files = append(files, newFile{relationsFile, func(w io.Writer) error { return numpy.WriteCSR(w, d.Relations) }})
 	}
 	files = append(files, d.labelForm().files(d)...)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestSaveRoundTrip(t *testing.T) {
 // Weights, types and directions of edges, and tasks other than classes, survive. A reader of before refuses the file
 // that describes them, by the name of a field; so does this one a field that it does not know.
 func TestSaveOfEachForm(t *testing.T) {
-	related := func(by graph.Bins) func(*Dataset) {
+	related := func(by graph.Slots) func(*Dataset) {
 		return func(d *Dataset) {
 			lower, upper := *d.Adj, *d.Adj
 			for _, half := range []*graph.CSR{&lower, &upper} {
@@ -64,7 +65,7 @@ func TestSaveOfEachForm(t *testing.T) {
 					half.RowPtr = append(half.RowPtr, len(half.ColIdx))
 				}
 			}
-			d.Relate(&by, []*graph.CSR{&lower, &upper}[:max(1, len(by.Types))]...)
+			d.Relate(by, []*graph.CSR{&lower, &upper}[:max(1, len(by.Types))]...)
 		}
 	}
 	for name, change := range map[string]func(d *Dataset){
@@ -77,9 +78,23 @@ func TestSaveOfEachForm(t *testing.T) {
 				}
 			}
 		},
-		"directions":           related(graph.Bins{Directed: true, Arriving: graph.Outgoing}),
-		"types":                related(graph.Bins{Types: []string{"a", "b"}}),
-		"types and directions": related(graph.Bins{Types: []string{"a", "b"}, Directed: true}),
+		"directions":           related(graph.Slots{Directed: true, Arriving: graph.Outgoing}),
+		"types":                related(graph.Slots{Types: []string{"a", "b"}}),
+		"types and directions": related(graph.Slots{Types: []string{"a", "b"}, Directed: true}),
+		"types, directions and weights": func(d *Dataset) {
+			by, n := graph.Slots{Types: []string{"a", "b"}, Directed: true}, d.Nodes()
+			related(by)(d)
+			d.Adj.Val = slices.Repeat([]float32{1}, d.Adj.NNZ())
+			var out []*graph.CSR
+			for kind := range by.Types {
+				of := d.Relations.Slot(2*kind, n)
+				for k := range of.ColIdx {
+					of.Val = append(of.Val, float32(k%7)+0.5)
+				}
+				out = append(out, of)
+			}
+			d.Relate(by, out...)
+		},
 		"labels": func(d *Dataset) {
 			sets := make([][]string, d.Nodes())
 			for i, y := range d.Labels {

@@ -56,9 +56,75 @@ func TestTypesOfTables(t *testing.T) {
 		}
 		plain, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 			"edges.csv": []byte(typedEdges)}), OpenOptions{Tables: table.Settings{Directed: directed}})
-		if err != nil || plain.Fingerprint() == d.Fingerprint() || (plain.By != nil) != directed {
+		if err != nil || plain.Fingerprint() == d.Fingerprint() || (plain.By.Relational()) != directed {
 			t.Errorf("without the switch: %v", err)
 		}
+	}
+}
+
+// Weights stand beside types and directions: those of an edge of a type that is given again are added up, and of both
+// ends the larger counts where edges have no directions. Each node brings the weights of its edges in their order, and
+// models read shares of each slot.
+func TestWeightsBesideTypes(t *testing.T) {
+	const edges = "source,target,kind,weight\na,b,buys,2\na,b,buys,3\nb,a,buys,4\na,b,views,1\nc,a,views,7\nd,a,views,1\n"
+	for directed, want := range map[bool]string{
+		false: "[b b c d] [] [buys views views views] [5 1 7 1]",
+		true:  "[b b] [b c d] [buys views buys views views] [5 1 4 7 1]",
+	} {
+		d, err := openTyped(t, edges, table.Settings{Directed: directed})
+		expect.OK(t, err)
+		for _, d := range []*Dataset{d, d.OriginalFirst()} {
+			e := d.Edges(int32(slices.Index(d.IDs, "a")))
+			type edge struct {
+				id, kind string
+				weight   float32
+			}
+			var got []edge
+			for k, id := range slices.Concat(e.To, e.From) {
+				got = append(got, edge{id, e.Types[k], e.Weights[k]})
+			}
+			for _, part := range [][]edge{got[:len(e.To)], got[len(e.To):]} { // in any order within a type
+				slices.SortFunc(part, func(a, b edge) int { return strings.Compare(a.kind+a.id, b.kind+b.id) })
+			}
+			var kinds []string
+			var ids [2][]string
+			var weights []float32
+			for k, of := range got {
+				side := 0
+				if k >= len(e.To) {
+					side = 1
+				}
+				ids[side], kinds, weights = append(ids[side], of.id), append(kinds, of.kind), append(weights, of.weight)
+			}
+			if text := fmt.Sprint(ids[0], ids[1], kinds, weights); text != want {
+				t.Errorf("directed %t: edges %s, want %s", directed, text, want)
+			}
+		}
+		slots, o := d.Slots(), d.Original() // a and d
+		if !slots.Weighted || o.Edges.Val == nil {
+			t.Errorf("slots %+v", slots)
+		}
+		// c arrives with an edge of weight 7 to a, the only one of its slot.
+		b := d.Attach(o, []int32{int32(slices.Index(d.IDs, "c"))}, false)
+		if _, vals := b.R.Row(0); len(vals) != 1 || vals[0] != 1 || b.Known[0] != 1 {
+			t.Errorf("c reads %v of %d neighbours", vals, b.Known[0])
+		}
+		dropped, err := openTyped(t, edges, table.Settings{Directed: directed, DropWeights: true})
+		if err != nil || dropped.Slots().Weighted || dropped.Relations.Val != nil ||
+			dropped.Fingerprint() == d.Fingerprint() {
+			t.Errorf("without weights: %v", err)
+		}
+		heavier, err := openTyped(t, strings.Replace(edges, "c,a,views,7", "c,a,views,8", 1), table.Settings{Directed: directed})
+		if err != nil || heavier.Fingerprint() == d.Fingerprint() {
+			t.Errorf("another weight has the same fingerprint (%v)", err)
+		}
+	}
+	// A share is of the weights of its slot.
+	d, err := openTyped(t, "source,target,kind,weight\nb,a,buys,3\nb,d,buys,1\nb,a,views,5\n", table.Settings{})
+	expect.OK(t, err)
+	b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b"))}, false)
+	if _, vals := b.R.Row(0); !slices.Equal(vals, []float32{0.75, 0.25, 1}) || b.Known[0] != 2 {
+		t.Errorf("b reads %v of %d neighbours", vals, b.Known[0])
 	}
 }
 
@@ -70,20 +136,18 @@ func TestTypesRefused(t *testing.T) {
 			expect.Error(t, err, word)
 		}
 	}
-	_, err := openTyped(t, "source,target,kind,weight\na,b,buys,2\n", table.Settings{})
-	require(err, "weights", "--edge-type kind", "--drop-weights")
-	_, err = openTyped(t, "source,target,kind\na,b,\n", table.Settings{})
+	_, err := openTyped(t, "source,target,kind\na,b,\n", table.Settings{})
 	require(err, "column kind", "edges.csv: line 2")
 	_, err = openTyped(t, "source,target\na,b\n", table.Settings{})
 	require(err, "kind", "type of an edge (--edge-type)")
 	many := "source,target,kind\n"
-	for k := range graph.MaxRelations + 1 {
+	for k := range graph.MaxSlots + 1 {
 		many += fmt.Sprintf("a,b,kind%d\n", k)
 	}
 	_, err = openTyped(t, many, table.Settings{})
 	require(err, "33 types", "at most 32")
 	_, err = openTyped(t, strings.Join(strings.SplitAfter(many, "\n")[:18], ""), table.Settings{Directed: true})
-	require(err, "17 types and 34 relations", "at most 32")
+	require(err, "17 types and 34 slots", "at most 32")
 	_, err = Open(writeFiles(t, pathFiles()), OpenOptions{Tables: table.Settings{EdgeType: "kind"}})
 	require(err, "edge types", "--edge-type kind")
 	d, err := openTyped(t, typedEdges, table.Settings{})

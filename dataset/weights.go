@@ -43,7 +43,7 @@ func (d *Dataset) plain() error {
 	if d.Adj.Val != nil {
 		return errors.New("edges have weights, which would be lost")
 	}
-	if d.By != nil {
+	if d.By.Relational() {
 		return errors.New("edges have types or directions, which would be lost")
 	}
 	return cmp.Or(d.RequireOneType("saving as tables"), d.Task.Require(target.SavingTables))
@@ -98,10 +98,23 @@ func weighted(d *Dataset, n int, edges [][2]int32, weights []float32, loops int)
 	for k, e := range edges {
 		entries[k] = graph.Edge{Row: e[0], Col: e[1], Val: weights[k]}
 	}
-	there := graph.NewCSR(n, n, entries)
+	adj := symmetric(graph.NewCSR(n, n, entries))
+	d.noteMerged(len(edges), adj, loops)
+	sum := 0.0
+	for _, w := range adj.Val {
+		sum += float64(w)
+	}
+	d.note("Edges have weights, from %g to %g, %.3g in the mean.", slices.Min(adj.Val), slices.Max(adj.Val),
+		sum/float64(adj.NNZ()))
+	adj.DropOnes()
+	return adj
+}
+
+// symmetric returns the matrix of edges that go both ways, with the larger weight of both directions.
+func symmetric(there *graph.CSR) *graph.CSR {
 	back := there.Transpose()
 	var both []graph.Edge
-	for i := range n {
+	for i := range there.Rows {
 		cols, vals := there.Row(i)
 		others, backwards := back.Row(i)
 		for p, j := range cols {
@@ -114,14 +127,5 @@ func weighted(d *Dataset, n int, edges [][2]int32, weights []float32, loops int)
 			both = append(both, graph.Edge{Row: int32(i), Col: j, Val: w})
 		}
 	}
-	adj := graph.NewCSR(n, n, both)
-	d.noteMerged(len(edges), adj, loops)
-	sum := 0.0
-	for _, w := range adj.Val {
-		sum += float64(w)
-	}
-	d.note("Edges have weights, from %g to %g, %.3g in the mean.", slices.Min(adj.Val), slices.Max(adj.Val),
-		sum/float64(adj.NNZ()))
-	adj.DropOnes()
-	return adj
+	return graph.NewCSR(there.Rows, there.Rows, both)
 }

@@ -101,7 +101,7 @@ func TestWeightsStayWithTheirEdges(t *testing.T) {
 		if got := b.R.RowSums(); got[0] != 5 || got[1] != 0.5 || b.Known[0] != 2 || b.Degree(0) != 12 || b.Degree(1) != 7.5 {
 			t.Errorf("%s: edges to T %v, degrees %v and %v", name, got, b.Degree(0), b.Degree(1))
 		}
-		if w := d.Weights(index["b"]); len(w) != 3 || w[0]+w[1]+w[2] != 12 {
+		if w := d.Edges(index["b"]).Weights; len(w) != 3 || w[0]+w[1]+w[2] != 12 {
 			t.Errorf("%s: weights of a node's edges %v", name, w)
 		}
 	}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -34,11 +35,8 @@ func (a *Arrival) CheckEdges(maxEdges int) error {
 	if a.Types != nil && len(a.Types) != n {
 		return Errorf(ReasonUnparsable, "types", "%d types for %d edges", len(a.Types), n)
 	}
-	if a.Weights != nil && (a.Relations != nil || a.Incoming != nil) {
-		return Errorf(ReasonUnparsable, "weights", "are given beside edges to the node, which have none")
-	}
-	if a.Weights != nil && len(a.Weights) != len(a.Edges) {
-		return Errorf(ReasonUnparsable, "weights", "%d weights for %d edges", len(a.Weights), len(a.Edges))
+	if a.Weights != nil && len(a.Weights) != n && (a.Relations == nil || len(a.Weights) != a.entries()) {
+		return Errorf(ReasonUnparsable, "weights", "%d weights for %d edges", len(a.Weights), n)
 	}
 	for k, w := range a.Weights {
 		if err := CheckWeight(w, "weights", k); err != nil {
@@ -59,12 +57,59 @@ func CheckWeight(w float32, list string, k int) error {
 	return nil
 }
 
-// Weight returns the weight of an edge by its place, 1 where the record gives none.
+// Weight returns the weight of an edge by its place, 1 where the record gives none: where edges have relations the
+// largest of theirs. Edges are distinct ([Arrival.NormaliseEdges]).
 func (a *Arrival) Weight(e int) float32 {
-	if a.Weights == nil {
+	switch {
+	case a.Weights == nil:
 		return 1
+	case a.Relations == nil:
+		return a.Weights[e]
 	}
-	return a.Weights[e]
+	heaviest := float32(0)
+	a.EachEdge(func(k int, _ uint32, weights []float32) {
+		if k == e {
+			heaviest = slices.Max(weights)
+		}
+	})
+	return heaviest
+}
+
+// EachEdge calls use with the place, the relations and the weights of each edge of a list of distinct ones
+// ([Arrival.NormaliseEdges]): a weight for each relation, ascending, and one where there is none; nil: the record gives
+// no weights.
+func (a *Arrival) EachEdge(use func(e int, relations uint32, weights []float32)) {
+	at := 0
+	for e := range a.Edges {
+		relations, n := uint32(0), 1
+		if a.Relations != nil {
+			relations = a.Relations[e]
+			n = max(1, bits.OnesCount32(relations))
+		}
+		if a.Weights == nil {
+			use(e, relations, nil)
+			continue
+		}
+		use(e, relations, a.Weights[at:at+n:at+n])
+		at += n
+	}
+}
+
+// entries returns how many weights distinct edges have.
+func (a *Arrival) entries() int {
+	n := len(a.Edges)
+	for _, relations := range a.Relations {
+		n += max(1, bits.OnesCount32(relations)) - 1
+	}
+	return n
+}
+
+// Bits returns the numbers of the bits that are set, ascending.
+func Bits(set uint32) (numbers []int) {
+	for ; set != 0; set &= set - 1 {
+		numbers = append(numbers, bits.TrailingZeros32(set))
+	}
+	return numbers
 }
 
 // Check is the part of [Arrival.Check] that is about features.
@@ -176,8 +221,9 @@ var edgeLists = sync.Pool{New: func() any { return new(hashtable.List) }}
 
 // NormaliseEdges makes the edges distinct and removes the arrival itself from them (docs/algorithm.md,
 // section 1). The first occurrence of an id stays, in the order given. It returns the number of dropped
-// edges and reuses a.Edges. Weights that are given for the same id are added up, and its relations are joined. Types
-// that [Arrival.Relate] has not read are dropped.
+// edges and reuses a.Edges. The relations of the same id are joined, and weights that are given for it are added up,
+// for each relation apart: Weights then has a weight for each relation of each edge, in their order. Types that
+// [Arrival.Relate] has not read are dropped.
 func (a *Arrival) NormaliseEdges() (dropped int) {
 	a.JoinIncoming()
 	a.Types = nil
@@ -246,35 +292,84 @@ func (a *Arrival) Relate(relations func(kind string, directions uint32) uint32) 
 // merge is NormaliseEdges of edges with weights or relations.
 func (a *Arrival) merge() (dropped int) {
 	places, n := make(map[string]int, len(a.Edges)), 0
+	var sums weightSums
+	if a.Weights != nil && a.Relations != nil {
+		sums = weightSums{}
+	}
+	from := 0 // in the weights, where edges are distinct already and have one for each relation
 	for k, id := range a.Edges {
-		if id == a.ID {
-			continue
-		}
 		at, there := places[id]
-		if !there {
+		if id == a.ID {
+			at = -1
+		} else if !there {
 			at, places[id] = n, n
 			a.Edges[n] = id
 			n++
 		}
-		if a.Weights != nil && there {
-			a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
-		} else if a.Weights != nil {
-			a.Weights[at] = a.Weights[k]
+		switch {
+		case a.Relations == nil || sums == nil:
+		case len(a.Weights) == len(a.Edges):
+			sums.add(at, a.Relations[k], a.Weights[k:k+1])
+		default:
+			to := from + max(1, bits.OnesCount32(a.Relations[k]))
+			sums.add(at, a.Relations[k], a.Weights[from:to])
+			from = to
 		}
-		if a.Relations != nil && there {
+		switch {
+		case at < 0:
+		case a.Relations != nil && there:
 			a.Relations[at] |= a.Relations[k]
-		} else if a.Relations != nil {
+		case a.Relations != nil:
 			a.Relations[at] = a.Relations[k]
+		case there:
+			a.Weights[at] = min(a.Weights[at]+a.Weights[k], math.MaxFloat32)
+		default:
+			a.Weights[at] = a.Weights[k]
 		}
 	}
 	dropped = len(a.Edges) - n
 	clear(a.Edges[n:])
 	a.Edges = a.Edges[:n]
-	if a.Weights != nil {
+	if a.Relations == nil {
 		a.Weights = a.Weights[:n]
+		return dropped
 	}
-	if a.Relations != nil {
-		a.Relations = a.Relations[:n]
+	a.Relations = a.Relations[:n]
+	if sums != nil {
+		a.Weights = sums.list(a.Relations)
 	}
 	return dropped
+}
+
+// weightSums are sums of the weights of edges, by the edge's place and relation.
+type weightSums map[[2]int]float32
+
+// noRelation stands for the relation of an edge that has none.
+const noRelation = 32
+
+// add adds the weights of an entry: one for all its relations, or one for each.
+func (s weightSums) add(at int, relations uint32, weights []float32) {
+	put := func(relation int, w float32) {
+		s[[2]int{at, relation}] = min(s[[2]int{at, relation}]+w, math.MaxFloat32)
+	}
+	if relations == 0 {
+		put(noRelation, weights[0])
+	}
+	for k, relation := range Bits(relations) {
+		put(relation, weights[min(k, len(weights)-1)])
+	}
+}
+
+// list returns the sums in the order of edges and their relations.
+func (s weightSums) list(relations []uint32) (weights []float32) {
+	weights = []float32{} // nil would mean that the record gives none
+	for at, of := range relations {
+		if of == 0 {
+			weights = append(weights, s[[2]int{at, noRelation}])
+		}
+		for _, relation := range Bits(of) {
+			weights = append(weights, s[[2]int{at, relation}])
+		}
+	}
+	return weights
 }

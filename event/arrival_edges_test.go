@@ -216,14 +216,14 @@ func TestEdgesRefused(t *testing.T) {
 		`"weights":[1,2],"edges":[{"id":"a","weight":2},"b"]`:      "weights: is there",
 		`"edges":[{"id":"a","weight":2},{"id":"b","weight":1e39}]`: "edges[1].weight",
 
-		`"edges":["a",{"id":"b","in":1}]`:                      "edges[1].in",
-		`"edges":["a",{"in":true}]`:                            "edges[1].id: is missing",
-		`"edges":[{"id":"b","in":true,"weight":2}]`:            "edges[0].weight",
-		`"edges":[{"id":"a","weight":2},{"id":"b","in":true}]`: "weights",
-		`"edges":["a"],"weights":[2],"incoming":["b"]`:         "weights",
-		`"edges":[{"id":"b","in":true}],"incoming":["c"]`:      "incoming: is there",
-		`"incoming":["a",""]`:                                  "incoming[1]",
-		`"incoming":"a"`:                                       "incoming",
+		`"edges":["a",{"id":"b","in":1}]`:                         "edges[1].in",
+		`"edges":["a",{"in":true}]`:                               "edges[1].id: is missing",
+		`"edges":[{"id":"b","in":true,"weight":-2}]`:              "edges[0].weight",
+		`"edges":[{"id":"b","in":true,"weight":2}],"weights":[2]`: "weights: is there",
+		`"edges":["a"],"weights":[2],"incoming":["b"]`:            "weights: 1 weights for 2 edges",
+		`"edges":[{"id":"b","in":true}],"incoming":["c"]`:         "incoming: is there",
+		`"incoming":["a",""]`:                                     "incoming[1]",
+		`"incoming":"a"`:                                          "incoming",
 
 		`"edges":["a",{"id":"b","type":["x"]}]`:                "edges[1].type",
 		`"edges":["a",{"id":"b","type":""}]`:                   "edges[1].type: is empty",
@@ -232,7 +232,7 @@ func TestEdgesRefused(t *testing.T) {
 		`"edges":[{"id":"b","type":"x"}],"types":["y"]`:        "types: is there",
 		`"edges":["a","b"],"types":["x",""]`:                   "types[1]",
 		`"edges":["a"],"types":"x"`:                            "types",
-		`"edges":[{"id":"b","type":"x","weight":2,"in":true}]`: "edges[0].weight",
+		`"edges":[{"id":"b","type":"x","weight":0,"in":true}]`: "edges[0].weight",
 	} {
 		var a event.Arrival
 		err := (json.Codec{}).DecodeArrival([]byte(`{"id":"u","features":[1],`+text+"}"), &a)

@@ -38,8 +38,6 @@ func (e *Edge) Check() error {
 		return Errorf(ReasonNotFinite, "weight", "%v, weights must be finite", e.Weight)
 	case e.Weight <= 0:
 		return Errorf(ReasonUnparsable, "weight", "%v, weights must be above 0", e.Weight)
-	case e.In && e.Weight != 1:
-		return Errorf(ReasonUnparsable, "weight", "%v, but an edge that leads to the arrival has no weight", e.Weight)
 	}
 	return nil
 }

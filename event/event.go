@@ -16,7 +16,8 @@ type Arrival struct {
 	// Edges are the ids of the node's neighbours: nodes of the original graph, other arrivals, or unknown ids.
 	// Edges are distinct.
 	Edges []string
-	// Weights are the weights of the edges, finite and above 0, as many as Edges; nil: the record gives none.
+	// Weights are the weights of the edges, finite and above 0, as many as Edges, or where Incoming is set as both; once
+	// edges are distinct and have Relations, one for each relation of each edge. nil: the record gives none.
 	Weights []float32
 	// Incoming are the ids of the nodes whose edges lead to this one, as the record has them beside Edges, which lead
 	// from it; nil: the record tells no directions, or [Arrival.JoinIncoming] has put them into Edges.

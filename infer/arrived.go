@@ -13,12 +13,9 @@ type Growable interface {
 }
 
 // ArrivedTables returns the tables of the arrivals of a batch, in the widths of the model's tables: the rows of
-// [Network.Tables] that later arrivals would read if these arrivals were nodes of the graph. Tables for edges of
-// several weights are one below the other; without weights there is one for edges of weight 1.
+// [Network.Tables] that later arrivals would read if these arrivals were nodes of the graph, for edges of each weight
+// one below the other.
 func ArrivedTables(d Growable, b *attach.Batch, edges []float32) *Tables {
-	if len(edges) == 0 {
-		return d.arrivedTables(b, 1)
-	}
 	all := make([]*Tables, len(edges))
 	for k, w := range edges {
 		all[k] = d.arrivedTables(b, float64(w))

@@ -54,7 +54,7 @@ func TestSection2ArrivedAgainstOracle(t *testing.T) {
 					if m, ok := c.oracle.(arrivedRelus); ok {
 						met = m.ArrivedMet(exact, b)
 					}
-					nearTables(t, c.name+" on "+side, infer.ArrivedTables(frozen, w.batch(side, graphBatch), nil),
+					nearTables(t, c.name+" on "+side, infer.ArrivedTables(frozen, w.batch(side, graphBatch), []float32{1}),
 						c.oracle.(Growing).Arrived(exact, b), met, tol)
 				}
 			}
@@ -76,7 +76,7 @@ func TestSection2ArrivedIsTheGrownGraph(t *testing.T) {
 			}
 			exact := c.oracle.Tables(w.adj, x)
 			frozen := c.own.Frozen(tables(exact), w.preprocess()).(infer.Growable)
-			got := infer.ArrivedTables(frozen, w.batch("T", false), nil)
+			got := infer.ArrivedTables(frozen, w.batch("T", false), []float32{1})
 			tol := w.tolerance(c, x) + c.gain*w.readTolerance(c, exact, b)
 			for i := range b.R {
 				grown, features := withArrival(b, w.adj, x, i)
@@ -115,11 +115,11 @@ func TestArrivedIsIndependentOfTheBatch(t *testing.T) {
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
 			frozen := c.own.Frozen(onS, w.preprocess()).(infer.Growable)
-			together := infer.ArrivedTables(frozen, b, nil)
+			together := infer.ArrivedTables(frozen, b, []float32{1})
 			for i := range b.Len() {
 				at := []int32{int32(i)}
 				one := &attach.Batch{X: b.X.Take(at), R: b.R.Take(at), Known: b.Known[i : i+1]}
-				alone := infer.ArrivedTables(frozen, one, nil)
+				alone := infer.ArrivedTables(frozen, one, []float32{1})
 				for hop, u := range alone.U {
 					sameBits(t, fmt.Sprintf("%s u%d", c.name, hop), u.Data, together.U[hop].Row(i))
 				}

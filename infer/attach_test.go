@@ -94,7 +94,7 @@ func TestAttacherOfManyBatches(t *testing.T) {
 		}
 		var want, got attach.Batch
 		want.Attach(neighbours, synthetic)
-		attacher.Attach(&got, neighbours, synthetic)
+		attacher.Attach(&got, neighbours, &graph.Slots{}, synthetic)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%d arrivals on %d nodes (-alone +in memory of others):\n%s", len(neighbours), synthetic, diff)
 		}
@@ -122,8 +122,8 @@ func TestAttachThroughIsAttachOfRows(t *testing.T) {
 		}
 		var want, alone, got attach.Batch
 		want.Attach(neighbours, synthetic)
-		alone.AttachThrough(a, m, nil)
-		attacher.AttachThrough(&got, a, m, nil)
+		alone.AttachThrough(a, m, &graph.Slots{})
+		attacher.AttachThrough(&got, a, m, &graph.Slots{})
 		if diff := cmp.Diff(want, alone) + cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%d arrivals, %d nodes of T on %d (-of rows +through M):\n%s", a.Rows, nodes, synthetic, diff)
 		}

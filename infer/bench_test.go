@@ -365,8 +365,8 @@ func BenchmarkGrow(b *testing.B) {
 	others.R, others.Known = attach.Attach(arrivalRows(rng, benchSynthetic), benchSynthetic)
 	for _, m := range benchModels(hidden) {
 		frozen := m.frozen.(infer.Growable)
-		tables := infer.ArrivedTables(frozen, others, nil)
-		parts := growth.Messages{C: growth.Part{Scale: 1}}
+		tables := infer.ArrivedTables(frozen, others, []float32{1})
+		parts := growth.Messages{C: growth.Part{Scale: 1}, Slots: []float32{1}}
 		for range tables.U {
 			parts.U = append(parts.U, growth.Part{Scale: 1})
 		}
@@ -375,7 +375,7 @@ func BenchmarkGrow(b *testing.B) {
 				growth.Part{Factor: randomDense(rng, hidden, factors)}
 		}
 		open := func() *growth.Grower {
-			return growth.NewGrower(parts.Of(tables), benchMapping, []growth.Model{{Frozen: frozen, Messages: parts}}, nil)
+			return growth.NewGrower(parts.Of(tables), benchMapping, []growth.Model{{Frozen: frozen, Messages: parts}}, graph.Slots{})
 		}
 		b.Run(m.name, func(b *testing.B) {
 			grower := open()
@@ -388,7 +388,7 @@ func BenchmarkGrow(b *testing.B) {
 		})
 		b.Run(m.name+"/tables", func(b *testing.B) {
 			for b.Loop() {
-				infer.ArrivedTables(frozen, batch, nil)
+				infer.ArrivedTables(frozen, batch, []float32{1})
 			}
 			nodesPerSecond(b, n)
 		})

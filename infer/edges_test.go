@@ -45,7 +45,7 @@ func TestFullEdgesGiveTheSameBits(t *testing.T) {
 					sameBits(t, fmt.Sprintf("embeddings of predictor %d", k), e.Embeddings(full).Data, e.Embeddings(b).Data)
 				}
 				if a, ok := p.Model.(infer.Growable); ok {
-					want, got := infer.ArrivedTables(a, b, nil), infer.ArrivedTables(a, full, nil)
+					want, got := infer.ArrivedTables(a, b, []float32{1}), infer.ArrivedTables(a, full, []float32{1})
 					for hop := range want.U {
 						sameBits(t, fmt.Sprintf("u%d of predictor %d", hop, k), got.U[hop].Data, want.U[hop].Data)
 					}

@@ -79,7 +79,7 @@ func (w *world) ownScale(e *perceptron.Expert) float64 {
 func (w *world) explain(p *infer.Predictor, graphBatch bool, i int) *explain.Explanation {
 	b := w.batch("S", graphBatch)
 	logits, probabilities := p.Predict(b)
-	return explain.New(p, nil).Explain(b, neighbours(w.a, w.mapping), i, logits.Row(i), probabilities.Row(i))
+	return explain.New(p, graph.Slots{}).Explain(b, neighbours(w.a, w.mapping), i, logits.Row(i), probabilities.Row(i))
 }
 
 // places are the nodes of T that arrival i's neighbours are, in the order of their rows.
@@ -192,7 +192,7 @@ func (w *world) strongest(t fatal, c explainedCase, e *explain.Explanation, grap
 	t.Helper()
 	b := w.batch("S", graphBatch)
 	logits, _ := c.served.Predict(b)
-	reasons, other := explain.New(c.served, nil).Strongest(nil, 3, b, neighbours(w.a, w.mapping), i, e.Class,
+	reasons, other := explain.New(c.served, graph.Slots{}).Strongest(nil, 3, b, neighbours(w.a, w.mapping), i, e.Class,
 		logits.Row(i))
 	if other != e.RunnerUp {
 		t.Fatalf("%s: reasons for the lead over class %d, want %d", c.name, other, e.RunnerUp)
@@ -429,7 +429,7 @@ func explainRows(w *world, p *infer.Predictor, rows [][]attach.Row) *explain.Exp
 	b := &attach.Batch{X: w.rows(w.arrivals, true)}
 	b.Attach(rows, len(w.synAdj))
 	logits, probabilities := p.Predict(b)
-	return explain.New(p, nil).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
+	return explain.New(p, graph.Slots{}).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
 }
 
 // A known neighbour with an empty row counts in the degree: without it the logit is another one.
@@ -443,7 +443,7 @@ func TestEmptyRowHasItsOwnRemoval(t *testing.T) {
 	b := &attach.Batch{X: graph.Features{Dense: &graph.Dense{Rows: 1, Cols: 1, Data: []float32{8}}}}
 	b.Attach(rows, 1)
 	logits, probabilities := p.Predict(b)
-	e := explain.New(p, nil).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
+	e := explain.New(p, graph.Slots{}).Explain(b, rows, 0, logits.Row(0), probabilities.Row(0))
 	// At D = 2 the logit is 8/4, without the neighbour 8.
 	figureNear(t, "without the empty row", e.Neighbours[0].Without, explain.Figure{Class: -6, Margin: -12}, 1e-6)
 	if e.Neighbours[1].Removed {
@@ -460,7 +460,7 @@ func TestMostTermsAreCounted(t *testing.T) {
 	}
 	b.Attach(rows, p.Model.Nodes())
 	logits, probabilities := p.Predict(b)
-	e := explain.New(p, nil).Explain(b, rows, 1, logits.Row(1), probabilities.Row(1))
+	e := explain.New(p, graph.Slots{}).Explain(b, rows, 1, logits.Row(1), probabilities.Row(1))
 	removed := func(terms []explain.Term) int {
 		n := 0
 		for k := range terms {

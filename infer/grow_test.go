@@ -19,7 +19,7 @@ func drawMessages(rng *rand.Rand, t *infer.Tables) growth.Messages {
 	factor := func(width int) *graph.Dense {
 		return dense(reference.At(width, 1+rng.IntN(3), func(_, _ int) float64 { return rng.NormFloat64() }))
 	}
-	m := growth.Messages{C: growth.Part{Scale: rng.Float32()}}
+	m := growth.Messages{C: growth.Part{Scale: rng.Float32()}, Slots: []float32{1}}
 	for range t.U {
 		m.U = append(m.U, growth.Part{Scale: rng.Float32()})
 	}
@@ -85,7 +85,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 			}
 			onS := tables(w.oracleTables("S", c.oracle.Tables(w.adj, w.fit.Apply(w.x))))
 			m := growth.Model{Frozen: c.own.Frozen(onS, w.preprocess()).(infer.Growable), Messages: drawMessages(rng, onS)}
-			own := m.Messages.Of(infer.ArrivedTables(m.Frozen, b, nil))
+			own := m.Messages.Of(infer.ArrivedTables(m.Frozen, b, []float32{1}))
 			block := reference.At(own.Rows, own.Cols, func(i, k int) float64 { return float64(own.Row(i)[k]) })
 			if b.Len() > 0 {
 				targets = append(targets, block.T()...)
@@ -99,7 +99,7 @@ func TestGrowSolvesAllModelsAtOnce(t *testing.T) {
 		dictionary := dense(reference.At(w.mapping.Cols(), targets.Cols(), func(_, _ int) float64 {
 			return rng.NormFloat64()
 		}))
-		g := growth.NewGrower(dictionary, 3, models, nil)
+		g := growth.NewGrower(dictionary, 3, models, graph.Slots{})
 		got := g.Grow(b)
 		want := nnls.NewSolver(dictionary, 3).Rows(dense(targets))
 		for i := range b.Len() {

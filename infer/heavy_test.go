@@ -47,11 +47,11 @@ func TestHeavyWeightsCountAsTheHeaviest(t *testing.T) {
 			identity.RowPtr = append(identity.RowPtr, int(j)+1)
 		}
 		for name, of := range weightedCases(rng, d, c) {
-			bins := of.own.Architecture.Bins(weights)
+			slots := of.own.Architecture.Slots(weights)
 			through, same := *batch(heavy), *batch(heavy)
-			through.AttachThrough(batch(heavy).R, identity, bins)
-			same.AttachThrough(batch(counted).R, identity, bins)
-			onT := batch(heavy).InBins(bins)
+			through.AttachThrough(batch(heavy).R, identity, &slots)
+			same.AttachThrough(batch(counted).R, identity, &slots)
+			onT := batch(heavy).InSlots(&slots)
 			if name == "sage" {
 				for i := range arrivals {
 					if through.Degree(i) != batch(heavy).Degree(i) || onT.Degree(i) != batch(heavy).Degree(i) {
@@ -68,7 +68,8 @@ func TestHeavyWeightsCountAsTheHeaviest(t *testing.T) {
 		}
 	}
 	for _, a := range architecture.Plain() {
-		if got := a.Bins(weights).Counted(100); (got == 100) != (a.Name == "sage") || a.Bins(nil).Counted(100) != 100 {
+		slots, joined := a.Slots(weights), weights.Joined()
+		if got := slots.Counted(100); (got == 100) != (a.Name == "sage") || joined.Counted(100) != 100 {
 			t.Errorf("%s: an edge of 100 counts %v", a.Name, got)
 		}
 	}

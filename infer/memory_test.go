@@ -157,7 +157,7 @@ func TestAttacherAllocatesNothing(t *testing.T) {
 		}
 		var attacher attach.Attacher
 		var b attach.Batch
-		if got := testing.AllocsPerRun(50, func() { attacher.Attach(&b, neighbours, 41) }); got > 4 {
+		if got := testing.AllocsPerRun(50, func() { attacher.Attach(&b, neighbours, &graph.Slots{}, 41) }); got > 4 {
 			t.Errorf("%s: %v allocations a batch, want those of two passes over the rows, at most 4", name, got)
 		}
 	}

@@ -164,6 +164,9 @@ func (t *Tables) Nodes() int { return t.U[0].Rows }
 
 // Below puts tables of equal widths one below the other.
 func Below(all ...*Tables) *Tables {
+	if len(all) == 1 {
+		return all[0]
+	}
 	out := &Tables{}
 	column := func(of func(t *Tables) *graph.Dense) *graph.Dense {
 		m := &graph.Dense{Cols: of(all[0]).Cols}

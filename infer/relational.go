@@ -9,7 +9,7 @@ import (
 	"rivulet/infer/preprocess"
 )
 
-// relational is a model whose layers read the relations of edges, each by a mean ([graph.NewRelations]):
+// relational is a model whose layers read the relations of edges, each by a mean ([graph.CSR.Means]):
 //
 //	h⁰ = x    p^l = h^{l−1} W + Σ_r Σ_t P_r^t h^{l−1} W_rt + b    h^l = relu(p^l)    logits = p^L
 //
@@ -65,7 +65,7 @@ func (d *relational) tables(adj *graph.CSR, x preprocess.Inputs) *Tables {
 		for r, weights := range l.hops {
 			sent := times(weights[len(weights)-1])
 			for _, w := range slices.Backward(weights[:len(weights)-1]) {
-				sent = graph.Mul(adj.Relation(r, adj.Rows), sent)
+				sent = graph.Mul(adj.Slot(r, adj.Rows), sent)
 				graph.Add(sent.Data, times(w).Data)
 			}
 			blocks = append(blocks, sent)

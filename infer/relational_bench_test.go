@@ -26,20 +26,19 @@ func BenchmarkBins(b *testing.B) {
 		return m
 	}
 	x := &graph.CSR{Rows: n, Cols: features, RowPtr: []int{0}}
-	rows, weights, relations := make([][]attach.Row, n), make([][]float32, n), make([][]uint32, n)
+	rows := make([][]attach.Row, n)
 	for i := range n {
 		for c := range int32(10) {
 			x.ColIdx, x.Val = append(x.ColIdx, 10*c+int32(i%10)), append(x.Val, 1)
 		}
 		x.RowPtr = append(x.RowPtr, len(x.ColIdx))
 		for range edges {
-			row := attach.Row{Known: true}
+			row := attach.Row{Known: true, Edge: &attach.Edge{Weights: []float32{rng.Float32() + 0.1},
+				Relations: 1 << rng.IntN(3)}}
 			for k := range int32(entries) {
 				row.Cols, row.Vals = append(row.Cols, 20*k+rng.Int32N(20)), append(row.Vals, rng.Float32())
 			}
 			rows[i] = append(rows[i], row)
-			weights[i] = append(weights[i], rng.Float32()+0.1)
-			relations[i] = append(relations[i], 1<<rng.IntN(3))
 		}
 	}
 	tables := func(bins int) *infer.Tables {
@@ -54,7 +53,8 @@ func BenchmarkBins(b *testing.B) {
 		Bias: make([]float32, classes)}}, 0, 0)
 	expect.OK(b, err)
 	pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
-	bins := &graph.Bins{Upper: []float32{0.3, 0.5, 0.8, 2}, Edges: []float32{0.2, 0.4, 0.6, 1}}
+	none, bins := graph.Slots{}, graph.Slots{Weighted: true, Upper: []float32{0.3, 0.5, 0.8, 2}, Edges: []float32{0.2, 0.4, 0.6, 1}}
+	types := graph.Slots{Types: []string{"a", "b", "c"}}
 	one, four := sgc.Frozen(tables(1), pre), sgc.Frozen(tables(4), pre)
 	three := rsgc.Frozen(&infer.Tables{U: []*graph.Dense{draw(3*synthetic, classes)}}, pre)
 	var attachers [3]attach.Attacher
@@ -62,15 +62,15 @@ func BenchmarkBins(b *testing.B) {
 	for b.Loop() {
 		for k, run := range []func(batch *attach.Batch){
 			func(batch *attach.Batch) {
-				attachers[0].Attach(batch, rows, synthetic)
+				attachers[0].Attach(batch, rows, &none, synthetic)
 				one.Logits(batch)
 			},
 			func(batch *attach.Batch) {
-				attachers[1].Attach(batch, attachers[1].Weigh(rows, weights, bins, synthetic), 4*synthetic)
+				attachers[1].Attach(batch, rows, &bins, synthetic)
 				four.Logits(batch)
 			},
 			func(batch *attach.Batch) {
-				attachers[2].Attach(batch, attachers[2].Relate(rows, relations, synthetic), 3*synthetic)
+				attachers[2].Attach(batch, rows, &types, synthetic)
 				three.Logits(batch)
 			},
 		} {

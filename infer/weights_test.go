@@ -20,7 +20,7 @@ import (
 )
 
 // weights are those of the edges in these tests; each is a bin of its own, so that tables are made for it exactly.
-var weights = &graph.Bins{Upper: []float32{0.25, 1.5, 6}, Edges: []float32{0.25, 1.5, 6}}
+var weights = graph.Slots{Weighted: true, Upper: []float32{0.25, 1.5, 6}, Edges: []float32{0.25, 1.5, 6}}
 
 // weigh gives the edges of a 0/1 matrix weights; of a symmetric one the same in both directions.
 func weigh(rng *rand.Rand, m reference.Matrix, symmetric bool) {
@@ -49,7 +49,7 @@ func TestWeightsJoinedAgainstOracle(t *testing.T) {
 			b := w.batch("T", graphBatch)
 			b.Count()
 			through := *b
-			through.AttachThrough(b.R, convert.Sparse(w.mapping, len(w.adj), w.mapping.Cols()), nil)
+			through.AttachThrough(b.R, convert.Sparse(w.mapping, len(w.adj), w.mapping.Cols()), &graph.Slots{Weighted: true})
 			for side, b := range map[string]*attach.Batch{"T": b, "S": &through} {
 				adj, x, oracleAdj, oracleX, _ := w.graph(side)
 				for _, c := range w.candidates {
@@ -137,13 +137,13 @@ func TestWeightsFrozenAreAnArrivalTrulyJoined(t *testing.T) {
 		b := &attach.Batch{X: graph.Features{Dense: dense(own)}, R: sparse(a, 6, n)}
 		b.Count()
 		onT, identity := *b, &graph.CSR{Rows: n, Cols: n, RowPtr: []int{0}}
-		onT.R = weights.Spread(b.R)
+		onT.R = weights.Read(b.R)
 		for j := range int32(n) {
 			identity.ColIdx, identity.Val = append(identity.ColIdx, j), append(identity.Val, 1)
 			identity.RowPtr = append(identity.RowPtr, int(j)+1)
 		}
 		through := *b
-		through.AttachThrough(b.R, identity, weights)
+		through.AttachThrough(b.R, identity, &weights)
 		for name, of := range weightedCases(rng, d, c) {
 			frozen := of.own.Frozen(of.own.Tables(sparse(adj, n, n), preprocess.Ready(dense(x)), weights.Edges...), pre)
 			want := Alone(of.oracle, adj, x, reference.OnT(a, reference.New(6, 6), own))
@@ -164,7 +164,7 @@ func TestWeightsArrivedAreTheGrownGraph(t *testing.T) {
 		m := infertest.Model("sgc", 0, 2, architecture.Layer{Self: dense(w), Bias: make([]float32, 2)})
 		b := &attach.Batch{X: graph.Features{Dense: dense(own)}, R: sparse(a, 1, n)}
 		b.Count()
-		b.R = weights.Spread(b.R)
+		b.R = weights.Read(b.R)
 		pre := &preprocess.Parameters{Kind: preprocess.None, Scale: 1}
 		frozen := m.Frozen(m.Tables(sparse(adj, n, n), preprocess.Ready(dense(x)), weights.Edges...), pre)
 		got := infer.ArrivedTables(frozen.(infer.Growable), b, weights.Edges)
@@ -207,14 +207,17 @@ func TestBins(t *testing.T) {
 	for range 4000 {
 		adj.Val = append(adj.Val, float32(rng.ExpFloat64()+0.01))
 	}
-	if none := graph.NewBins(&graph.CSR{Val: []float32{}}, 4); none != nil {
+	if none := graph.WeightSlots(&graph.CSR{Val: []float32{}}, 4); !none.Plain() {
 		t.Errorf("bins of no edges: %v", none)
 	}
-	b := graph.NewBins(adj, 4)
+	b := graph.WeightSlots(adj, 4)
+	if err := b.Validate(); err != nil {
+		t.Error(err)
+	}
 	if b.Len() != 4 || !slices.IsSorted(b.Upper) || b.Upper[3] != slices.Max(adj.Val) {
 		t.Fatal(b)
 	}
-	for k, share := range b.Shares(adj) {
+	for k, share := range b.Shares(b.Read(adj)) {
 		if share < 0.24 || share > 0.26 {
 			t.Errorf("bin %d has %v of the weight", k, share)
 		}
@@ -233,11 +236,11 @@ func TestBins(t *testing.T) {
 	}
 	// Two weights make two bins, and 1 alone none.
 	adj.Val = []float32{2, 1, 1, 2}
-	if two := graph.NewBins(adj, 4); !slices.Equal(two.Upper, []float32{1, 2}) ||
+	if two := graph.WeightSlots(adj, 4); !slices.Equal(two.Upper, []float32{1, 2}) ||
 		!slices.Equal(two.Edges, []float32{1, 2}) {
 		t.Error(two)
 	}
-	if adj.Val = nil; graph.NewBins(adj, 4).Len() != 1 {
+	if adj.Val = nil; len(graph.WeightSlots(adj, 4).Upper) > 0 {
 		t.Error("bins of edges without weights")
 	}
 }

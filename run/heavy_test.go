@@ -140,7 +140,7 @@ func TestHeavyEdgesAreTheHeaviest(t *testing.T) {
 	o.Models, o.Costs, o.Hidden = []string{"sgc", "gcn"}, false, 8
 	out, err := trainer.Train(t.Context(), d, o, time.Unix(0, 0), trainer.Silent{})
 	expect.OK(t, err)
-	heaviest := float64(slices.Max(out.Bundle.Bins.Upper))
+	heaviest := float64(slices.Max(out.Bundle.Slots.Upper))
 	when := regexp.MustCompile(`,"predicted_time":"[^"]*"`)
 	for _, model := range o.Models {
 		for _, kind := range []string{propagation.None, propagation.Labels, propagation.Errors} {
@@ -177,7 +177,8 @@ func TestHeavyEdgesAreTheHeaviest(t *testing.T) {
 		cols, vals := out.Bundle.Mapping.Rows.Row(3)
 		batch := &attach.Batch{X: graph.Features{Dense: x}}
 		version := versionOf(t, out.Bundle, serving.Options{})
-		version.Attach(batch, [][]attach.Row{{{Known: true, Cols: cols, Vals: vals}}}, [][]float32{{weight}})
+		version.Attach(batch, [][]attach.Row{{{Known: true, Cols: cols, Vals: vals,
+			Edge: &attach.Edge{Weights: []float32{weight}}}}})
 		rows[k] = grower.Grow(batch).Rows
 	}
 	expect.Same(t, rows[0], rows[1], "rows of arrivals")

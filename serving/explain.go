@@ -12,7 +12,7 @@ func (v *Version) Explainer() *explain.Explainer { return v.explainer }
 func (v *Version) prepareExplain(wanted bool) error {
 	err := v.info.Task.Require(target.OutputExplain)
 	if err == nil {
-		v.explainer = explain.New(&v.predictor, v.info.Bins)
+		v.explainer = explain.New(&v.predictor, v.info.Slots)
 		return nil
 	}
 	if wanted {

@@ -123,14 +123,13 @@ func try(v *Version, b *artifact.Bundle, sample *artifact.Mapping) error {
 	}
 	batch := &attach.Batch{X: graph.Features{Dense: rawFeatures(b, nodes)}}
 	neighbours, leads := rowsTo(sample, nodes)
-	var weights [][]float32
-	if v.info.Weighted { // edges of a usual weight
-		usual := b.Bins.Edges[len(b.Bins.Edges)/2]
-		for _, rows := range neighbours {
-			weights = append(weights, slices.Repeat([]float32{usual}, len(rows)))
+	usual := attach.Usual(&b.Slots)
+	for _, rows := range neighbours {
+		for k := range rows {
+			rows[k].Edge = usual
 		}
 	}
-	v.Attach(batch, neighbours, weights)
+	v.Attach(batch, neighbours)
 	logits, probabilities := v.Predict(batch)
 	bad, same, right := 0, 0, 0
 	for k, node := range nodes {

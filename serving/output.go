@@ -45,7 +45,7 @@ func (v *Version) deployEmbedder(b *artifact.Bundle, made *artifact.Model) error
 		v.embedder = e
 		return nil
 	}
-	if b.Bins.ByRelation() {
+	if b.Slots.Relational() {
 		return fmt.Errorf("representation is %q, which %s, a model of edges with types or directions, does not have: want %q",
 			RepresentEmbedding, made.Name, RepresentLogits)
 	}

@@ -88,27 +88,10 @@ func (v *Version) Calibration() infer.Calibration { return v.predictor.Calibrati
 // Map returns S in the plane; nil if the artifact has no map. It is shared and must not be changed.
 func (v *Version) Map() *artifact.Map { return v.plane }
 
-// Attach attaches arrivals by the rows of M of their neighbours, as the version predicts; the weights of the edges to
-// these are all 1 if there are none. Where edges have relations and a row does not say its own, its edge has all that
-// lead from the arrivals, or that lead to them where these bring no others.
-func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32) {
-	of, columns := new(attach.Attacher), v.info.SyntheticNodes
-	if bins := v.info.Relations(); bins != nil {
-		all := bins.Leading()
-		var relations [][]uint32
-		for _, rows := range neighbours {
-			of := make([]uint32, len(rows))
-			for k := range rows {
-				of[k] = cmp.Or(rows[k].Relations, all)
-			}
-			relations = append(relations, of)
-		}
-		neighbours, columns = of.Relate(neighbours, relations, columns), columns*bins.Len()
-	}
-	if v.info.Weighted {
-		neighbours, columns = of.Weigh(neighbours, weights, v.info.Bins, columns), columns*v.info.Bins.Len()
-	}
-	of.Attach(b, neighbours, columns)
+// Attach attaches arrivals by the rows of M of their neighbours, as the version predicts. Rows say which edges lead to
+// them; an edge of which nothing is said weighs 1, and is of all types that lead from the arrivals.
+func (v *Version) Attach(b *attach.Batch, neighbours [][]attach.Row) {
+	new(attach.Attacher).Attach(b, neighbours, &v.info.Slots, v.info.SyntheticNodes)
 }
 
 // Rows fills rows[i] with the row of M of the node ids[i], see [mapping.Lookup].
@@ -248,12 +231,11 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 		return err
 	}
 	v.predictor.Expert = b.Expert(made.Name)
-	bins := model.Architecture.Bins(b.Bins)
-	v.info.Weighted = bins != nil && !bins.ByRelation()
 	if v.info.Joint = v.attachment == artifact.AttachJoint; v.info.Joint {
 		if err := v.info.Task.Require(target.JointAttachment); err != nil { // their vectors are in the tables
 			return OptionAttachment.because(err)
 		}
+		v.info.Slots = b.Slots.Joined()
 		v.predictor.Model = model.Joint(b.Synthetic.Adj, preprocess.Ready(b.Synthetic.X), &b.Preprocess)
 		return OptionCalibration.because(v.deployJointPropagation(&b.Synthetic, made))
 	}
@@ -261,7 +243,7 @@ func (v *Version) deploy(b *artifact.Bundle, made *artifact.Model) error {
 		return OptionAttachment.because(fmt.Errorf("attachment is frozen, the artifact has no tables for it (made for %s)",
 			v.model.Attachment))
 	}
-	v.info.Bins = bins
+	v.info.Slots = model.Architecture.Slots(b.Slots)
 	v.predictor.Model = model.Frozen(made.Tables, &b.Preprocess)
 	return OptionCalibration.because(v.deployTables(made))
 }

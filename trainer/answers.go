@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/schema"
@@ -23,7 +24,7 @@ type Answer struct {
 	Incoming []string
 	// Types are the types of the edges, and of the incoming ones behind them; nil: edges have none.
 	Types []string
-	// Weights are those of the edges; nil if edges have none.
+	// Weights are those of the edges, and of the incoming ones behind them; nil: edges have none.
 	Weights []float32
 	// Degree is the number of all neighbours.
 	Degree int
@@ -65,8 +66,7 @@ type arrivals struct {
 }
 
 // readArrivals reads the nodes that a run answers.
-func (h *Held) readArrivals(neighbours func(nodes []int32) (ids [][]string, degrees []int, err error)) (*arrivals,
-	error) {
+func (h *Held) readArrivals(neighbours func(nodes []int32) ([]dataset.Edges, []int, error)) (*arrivals, error) {
 	nodes, roles := h.answered()
 	edges, degrees, err := neighbours(nodes)
 	if err != nil {
@@ -74,12 +74,8 @@ func (h *Held) readArrivals(neighbours func(nodes []int32) (ids [][]string, degr
 	}
 	out := &arrivals{eval.Attach(h.data, h.t.Original, [][]int32{nodes}, false), make([]Answer, len(nodes))}
 	for k, i := range nodes {
-		a := Answer{Role: roles[k], ID: h.data.IDs[i], Edges: edges[k], Degree: degrees[k], Weights: h.weights(i),
-			X: h.data.X.Take(nodes[k : k+1])}
-		if h.t.related() {
-			e := h.data.Edges(i)
-			a.Edges, a.Incoming, a.Types = e.To, e.From, e.Types
-		}
+		a := Answer{Role: roles[k], ID: h.data.IDs[i], Edges: edges[k].To, Incoming: edges[k].From, Types: edges[k].Types,
+			Weights: edges[k].Weights, Degree: degrees[k], X: h.data.X.Take(nodes[k : k+1])}
 		if h.named != nil {
 			a.Named = h.named(a.ID)
 		}
@@ -96,7 +92,7 @@ func answer(ctx context.Context, h *Held, r *Run, p *recipe) ([]Answer, error) {
 	a := h.arrivals
 	if a == nil {
 		var err error
-		if a, err = h.readArrivals(func(nodes []int32) ([][]string, []int, error) {
+		if a, err = h.readArrivals(func(nodes []int32) ([]dataset.Edges, []int, error) {
 			return r.holder.Neighbours(ctx, nodes)
 		}); err != nil {
 			return nil, err
@@ -110,25 +106,17 @@ func answer(ctx context.Context, h *Held, r *Run, p *recipe) ([]Answer, error) {
 	return out, nil
 }
 
-// weights returns the weights of a node's edges; nil if T's edges have none.
-func (h *Held) weights(node int32) []float32 {
-	if h.t.bins == nil {
-		return nil
-	}
-	return h.data.Weights(node)
-}
-
 // predictor predicts with a model on S as the artifact does.
 func (p *recipe) predictor(k int) *infer.Predictor { return p.placed[k].Calibrated(p.calibrations[k]) }
 
-func (h inMemory) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+func (h inMemory) Neighbours(_ context.Context, nodes []int32) (edges []dataset.Edges, degrees []int, err error) {
 	return h.h.neighbours(nodes)
 }
 
-// neighbours returns the ids of all neighbours of nodes.
-func (h *Held) neighbours(nodes []int32) (ids [][]string, degrees []int, err error) {
+// neighbours returns the edges of nodes, and how many neighbours they have.
+func (h *Held) neighbours(nodes []int32) (edges []dataset.Edges, degrees []int, err error) {
 	for _, i := range nodes {
-		ids, degrees = append(ids, h.data.Neighbours(i)), append(degrees, h.data.Adj.RowLen(int(i)))
+		edges, degrees = append(edges, h.data.Edges(i)), append(degrees, h.data.Adj.RowLen(int(i)))
 	}
-	return ids, degrees, nil
+	return edges, degrees, nil
 }

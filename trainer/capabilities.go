@@ -84,11 +84,11 @@ func checkModel(d *dataset.Dataset, name string) error {
 		return d.Task.Require(target.RelatedModel, name)
 	case (a.Mix == nil || !a.Linear()) && !d.Task.Can(target.LayeredModel):
 		return d.Task.Require(target.LayeredModel, name)
-	case a.Reads(d.By):
+	case a.Reads(&d.By):
 		return nil
 	case a.Typed():
 		return fmt.Errorf("model %s reads the types of edges, which are not kept: --edge-type COLUMN keeps them", name)
-	case d.Relations == nil:
+	case !d.By.Relational():
 		return fmt.Errorf("model %s reads the directions of edges, which are not kept: --directed keeps them", name)
 	case d.By.Types != nil:
 		return fmt.Errorf("model %s does not read the types of edges: want rsgc or rgcn in --models, or without "+

@@ -170,7 +170,7 @@ func (c *clustering) condense(ctx context.Context, models []infer.Model, what st
 	}
 	out.Propagation = fittedPropagation(t, fitter)
 	out.Features = func(m infer.Model) (*infer.Tables, error) {
-		return fitter.Features(t.Adj, t.x, m.Hops, t.bins.Weights()...)
+		return fitter.Features(t.Adj, t.x, m.Hops, t.slots.Made()...)
 	}
 	progress.Step(what, parts, parts)
 	return out, ctx.Err()
@@ -179,7 +179,7 @@ func (c *clustering) condense(ctx context.Context, models []infer.Model, what st
 // dictionary returns the dictionary with which rows of M are solved for models with tables of T.
 func (c *clustering) dictionary(joined *condense.Clusters, models []infer.Model,
 	onT []*infer.Tables) *condense.Dictionary {
-	support := condense.NewSupport(c.h.Support(), c.t.Preprocess, c.t.bins)
+	support := condense.NewSupport(c.h.Support(), c.t.Preprocess, c.t.slots)
 	support.Units = c.t.units
 	return condense.NewDictionary(models, onT, support, joined, c.t.meeting, c.indicators)
 }

@@ -28,7 +28,7 @@ func (t *T) joint(m infer.Model) *deploy.Deployment { return t.graph().Whole(m) 
 // jointOnS joins arrivals to S through M.
 func jointOnS(t *T, c *Result, m infer.Model) *deploy.Deployment {
 	p := t.onSynthetic(c.Synthetic).Joint(m)
-	p.Through, p.Kept = c.M, int64(condense.MappingBytes(c.M))
+	p.Through, p.Slots, p.Kept = c.M, t.slots.Joined(), int64(condense.MappingBytes(c.M))
 	return p
 }
 
@@ -41,7 +41,7 @@ func frozen(t *T, c *Result, m infer.Model) (*deploy.Deployment, error) {
 	p := deploy.Frozen(m, tables, t.Preprocess, func(kind string, alpha float32) (*infer.Tables, error) {
 		return c.Propagation(kind, m, alpha)
 	})
-	p.Through, p.Bins, p.Kept = c.M, m.Architecture.Bins(t.bins), int64(condense.CachedBytes(tables))
+	p.Through, p.Slots, p.Kept = c.M, m.Architecture.Slots(t.slots), int64(condense.CachedBytes(tables))
 	if p.Through != nil {
 		p.Kept = int64(condense.MappingBytes(p.Through))
 	}

@@ -85,7 +85,7 @@ func cells(ctx context.Context, t *T, h *Held, r *Run, p *recipe, k int, w Measu
 	if s.has(s.Attachment) {
 		onS(eval.OtoS, whole, false, s, first)
 	}
-	if failure != nil || !s.fitsOnS() || t.related() || t.links != nil || t.groups.Several() { // not fitted on S
+	if failure != nil || !s.fitsOnS() || t.slots.Relational() || t.links != nil || t.groups.Several() { // not fitted on S
 		return out, failure
 	}
 	small, err := fitOnS(ctx, t, h, r, s, whole.Model.Name())
@@ -120,7 +120,7 @@ func cells(ctx context.Context, t *T, h *Held, r *Run, p *recipe, k int, w Measu
 
 // deployments returns the rows of the results before they are measured: each cell of each model, calibrated.
 func deployments(ctx context.Context, t *T, h *Held, r *Run, p *recipe, w Measurements) ([]deploy.Row, error) {
-	if t.related() { // S→O and S→S are left out, as nothing is fitted on S; there is one attachment and no propagation
+	if t.slots.Relational() { // nothing is fitted on S (S→O, S→S), and there is one attachment and no propagation
 		r.Progress.Step("models that read directions or types are measured in O→O and O→S, and are not fitted on S", 1, 1)
 		if w.Attachments = nil; w.Kinds != nil {
 			w.Kinds = []string{}

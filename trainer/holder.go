@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 
+	"rivulet/dataset"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/search"
 )
@@ -18,8 +19,8 @@ type holder interface {
 	own(ctx context.Context) (ownData, error)
 	// deploy returns a model on T itself, and the kinds of propagation whose tables of T are at hand.
 	deploy(f *search.Result) (p *deploy.Deployment, kinds []string, err error)
-	// Neighbours returns the ids of the neighbours of nodes of the data, all or those in T, and how many there are in all.
-	Neighbours(ctx context.Context, nodes []int32) (ids [][]string, degrees []int, err error)
+	// Neighbours returns the edges of nodes of the data, all or those to T, and how many neighbours there are in all.
+	Neighbours(ctx context.Context, nodes []int32) (edges []dataset.Edges, degrees []int, err error)
 }
 
 // inMemory is the holder of a T that is in memory.
@@ -42,7 +43,7 @@ func (h inMemory) condense(ctx context.Context, whole []*search.Result) (*Result
 }
 
 func (h inMemory) deploy(f *search.Result) (*deploy.Deployment, []string, error) {
-	if h.t.related() || h.t.links != nil {
+	if h.t.slots.Relational() || h.t.links != nil {
 		p, err := frozen(h.t, h.t.itself(), f.Model)
 		return p, nil, err
 	}

@@ -43,12 +43,13 @@ func FitOn(ctx context.Context, t *T, h *Held, r *Run, c *condense.Condensation,
 
 // Accuracy returns the accuracy of a model on the support nodes, joined to an S, in percent: O→S or S→S.
 func Accuracy(t *T, h *Held, c *condense.Condensation, m infer.Model) float64 {
-	return search.Accuracy(eval.Plain(m.Joint(c.Adj, preprocess.Ready(c.X), t.Preprocess)), h.support.On(c.M, nil))
+	return search.Accuracy(eval.Plain(m.Joint(c.Adj, preprocess.Ready(c.X), t.Preprocess)),
+		h.support.On(c.M, t.slots.Joined()))
 }
 
 // supportTables returns the frozen tables of an S for joint attachment, attached once to the support nodes.
 func supportTables(t *T, h *Held, c *condense.Condensation, m infer.Model) *infer.Tables {
-	all := eval.Attach(h.data, t.Original, [][]int32{h.data.Validation}, !h.again).On(c.M, nil).Batches[0]
+	all := eval.Attach(h.data, t.Original, [][]int32{h.data.Validation}, !h.again).On(c.M, t.slots.Joined()).Batches[0]
 	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.Preprocess)
 }
 
@@ -62,14 +63,14 @@ func (t *T) itself() *Result {
 	return &Result{Condensation: &condense.Condensation{Attachment: artifact.AttachFrozen},
 		Tables: func(m infer.Model) (*infer.Tables, error) { return t.tables(m), nil },
 		Propagation: func(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-			return t.graph().Tables(kind, m, alpha, t.bins), nil
+			return t.graph().Tables(kind, m, alpha, t.slots.Made()), nil
 		}}
 }
 
-// tables returns T's own frozen tables of a model, for all bins.
+// tables returns T's own frozen tables of a model, for all slots.
 func (t *T) tables(m infer.Model) *infer.Tables {
 	if t.stored != nil {
 		return t.stored.Tables(m)
 	}
-	return t.links.Beside(m.Tables(t.read(), t.inputs, t.bins.Weights()...), m)
+	return t.links.Beside(m.Tables(t.Edges, t.inputs, t.slots.Made()...), m)
 }

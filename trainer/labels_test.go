@@ -116,7 +116,7 @@ func TestLabelsRefused(t *testing.T) {
 		}
 	}
 	other := *d
-	other.Relate(&graph.Bins{Directed: true}, d.Adj)
+	other.Relate(graph.Slots{Directed: true}, d.Adj)
 	expect.Error(t, prepareError(&other, numberOptions(20)),
 		"edges have directions, which task labels does not read", "directions")
 }

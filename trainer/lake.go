@@ -420,12 +420,12 @@ func (h *lakeHolder) deploy(f *search.Result) (*deploy.Deployment, []string, err
 	return p, kinds(h.t, h.run), err
 }
 
-func (h *lakeHolder) Neighbours(_ context.Context, nodes []int32) (ids [][]string, degrees []int, err error) {
+func (h *lakeHolder) Neighbours(_ context.Context, nodes []int32) (edges []dataset.Edges, degrees []int, err error) {
 	for _, i := range nodes {
 		of, degree := h.held.Neighbours(i)
-		ids, degrees = append(ids, of), append(degrees, degree)
+		edges, degrees = append(edges, dataset.Edges{To: of}), append(degrees, degree)
 	}
-	return ids, degrees, nil
+	return edges, degrees, nil
 }
 
 // result is a condensed graph whose tables are made: S, or the nodes of T that are read.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"rivulet/graph"
 	"rivulet/trainer/fit"
 	"rivulet/trainer/sample"
 	"rivulet/trainer/search"
@@ -12,8 +11,8 @@ import (
 
 // wholeGround is T itself.
 func wholeGround(t *T, h *Held) *search.Ground {
-	return &search.Ground{Adj: t.read(), Labels: t.Labels, Targets: t.Targets, Task: t.task,
-		X: t.x, Inputs: t.inputs, Pre: t.Preprocess, Judges: h.judges, Bins: t.bins}
+	return &search.Ground{Adj: t.Edges, Labels: t.Labels, Targets: t.Targets, Task: t.task,
+		X: t.x, Inputs: t.inputs, Pre: t.Preprocess, Judges: h.judges, Slots: t.slots}
 }
 
 // sampledNodes is the number of nodes of T on which models with hidden layers are compared where T has more than
@@ -38,15 +37,7 @@ func (r *Run) ground(t *T, h *Held) *search.Ground {
 	for k, i := range nodes {
 		index[i] = int32(k)
 	}
-	return wholeGround(t, h).Sample(nodes, index, t.cut(nodes, index), t.X.Take(nodes))
-}
-
-// cut is the graph that nodes induce, as models read it.
-func (t *T) cut(nodes, index []int32) *graph.CSR {
-	if t.related() {
-		return t.Relations.CutRelations(nodes, index, len(nodes))
-	}
-	return t.Adj.Submatrix(nodes, index, len(nodes))
+	return wholeGround(t, h).Sample(nodes, index, t.slots.Cut(t.Edges, nodes, index, len(nodes)), t.X.Take(nodes))
 }
 
 // wideDegree is the mean number of neighbours from which on dropout of the features is left out if the first layer

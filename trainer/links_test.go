@@ -111,7 +111,7 @@ func TestLinksRefused(t *testing.T) {
 	}
 	for want, change := range map[string]func(d *dataset.Dataset){
 		"edges have directions, which task links does not read": func(d *dataset.Dataset) {
-			d.Relate(&graph.Bins{Directed: true}, d.Adj)
+			d.Relate(graph.Slots{Directed: true}, d.Adj)
 		},
 		"no candidate is a training node": func(d *dataset.Dataset) {
 			d.Candidates = make([]bool, d.Nodes())

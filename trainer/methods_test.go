@@ -50,7 +50,7 @@ func TestSection2Attached(t *testing.T) {
 		}}}
 	k := makeReady(t, d, o)
 	r := recipeOf(t, k)
-	all := eval.Attach(d, k.Original, [][]int32{d.Validation}, true).On(r.result.M, nil).Batches[0]
+	all := eval.Attach(d, k.Original, [][]int32{d.Validation}, true).On(r.result.M, graph.Slots{}).Batches[0]
 	got := product.Attached(r.result.Synthetic.Adj, all.R, all.Adj)
 	if got.NNZ() != r.result.Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())

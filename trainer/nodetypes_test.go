@@ -149,7 +149,7 @@ func TestTypesOfNodesHaveTheirBlocksOfS(t *testing.T) {
 func TestTypesOfNodesAndTasks(t *testing.T) {
 	plain := func(change func(d *dataset.Dataset)) *dataset.Dataset {
 		d := *typedNodes(t, 400, 1)
-		d.By, d.Relations = nil, nil
+		d.By, d.Relations = graph.Slots{}, nil
 		change(&d)
 		return &d
 	}
@@ -193,7 +193,7 @@ func TestTypesOfNodesRefused(t *testing.T) {
 		o.Models = []string{"sgc"}
 		change(&o)
 		plain := *d
-		plain.By, plain.Relations = nil, nil
+		plain.By, plain.Relations = graph.Slots{}, nil
 		expect.Error(t, expect.ErrorOf(Train(t.Context(), &plain, o, created, Silent{})), words)
 	}
 }

@@ -95,7 +95,7 @@ func TestNumbersThroughARun(t *testing.T) {
 	}
 	grower, err := b.Grower(nil)
 	expect.OK(t, err)
-	on := eval.Attach(d, d.Original(), [][]int32{d.Test}, false).On(out.Bundle.Mapping.Rows, nil)
+	on := eval.Attach(d, d.Original(), [][]int32{d.Test}, false).On(out.Bundle.Mapping.Rows, graph.Slots{})
 	left, n := 0.0, 0
 	for i, share := range grower.Grow(on.Batches[0]).Left {
 		if on.Batches[0].Known[i] > 0 {
@@ -146,7 +146,7 @@ func TestNumbersRefused(t *testing.T) {
 		o, other := numberOptions(20), *d
 		o.Models = []string{c.models}
 		if strings.Contains(c.want, "directions") {
-			other.Relate(&graph.Bins{Directed: true}, d.Adj)
+			other.Relate(graph.Slots{Directed: true}, d.Adj)
 		}
 		expect.Error(t, prepareError(&other, o), c.want, "%s", c.models)
 	}

@@ -23,7 +23,7 @@ func fitOriginal(ctx context.Context, t *T, h *Held, r *Run, name string) (*sear
 	what := "fitting " + name + " on the original graph"
 	s := r.shape(t, name)
 	if hops := s.Reach(); hops > 0 && s.IsLinear() {
-		return r.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.read(), hops, t.x, t.labelled),
+		return r.chooseLinear(ctx, s, fit.Problem{Design: fit.NewRelational(t.Edges, hops, t.x, t.labelled),
 			Labels: graph.Pick(t.Labels, t.labelled), Classes: t.Classes()}, r.decays(name), validate(t, h),
 			what)
 	}
@@ -89,8 +89,8 @@ func acceptable(m infer.Model, d, c int, t *T, r *Run) error {
 		return fmt.Errorf("weights of %s are for %d features and %d classes, the data have %d and %d", m.Name(),
 			m.Features(), m.Classes(), d, c)
 	}
-	if n := m.Architecture.Relations(); t.bins.ByRelation() && n != t.bins.Len() {
-		return fmt.Errorf("weights of %s are for %d relations of edges, the data have %d", m.Name(), n, t.bins.Len())
+	if n := m.Architecture.Relations(); t.slots.Relational() && n != t.slots.Len() {
+		return fmt.Errorf("weights of %s are for %d relations of edges, the data have %d", m.Name(), n, t.slots.Len())
 	}
 	if err := infer.Freezable(m); err != nil && r.method.Frozen {
 		return fmt.Errorf("weights of %s: method %s serves frozen: %w", m.Name(), r.Method, err)
@@ -102,7 +102,7 @@ func acceptable(m infer.Model, d, c int, t *T, r *Run) error {
 // theirs. The models that a run asks for have the numbers of layers and hops of the options.
 func (r *Run) shape(t *T, name string) fit.Shape {
 	s := fit.NewShape(name, r.Hidden)
-	s.Relations = t.bins.Len()
+	s.Relations = t.slots.Len()
 	if given, ok := r.Weights[name]; ok {
 		s.Layers, s.Alpha, s.Hops = given.Depth(), given.Alpha, given.Hops
 	} else if slices.Contains(r.Models, name) {
@@ -124,7 +124,7 @@ func (r *Run) chooseLinear(ctx context.Context, s fit.Shape, all fit.Problem, de
 // validate returns the accuracy of models on the judging support nodes, joined to T, in percent.
 func validate(t *T, h *Held) search.Validator {
 	return func(_ context.Context, m infer.Model) (float64, error) {
-		deployed := search.Beside(m, t.read(), t.inputs, t.Preprocess)
+		deployed := search.Beside(m, t.Edges, t.inputs, t.Preprocess)
 		answer := eval.Run(deployed, h.judges)
 		return answer.Score(h.judges), answer.Finite(deployed, h.judges, "validation", eval.Squared)
 	}
@@ -132,8 +132,8 @@ func validate(t *T, h *Held) search.Validator {
 
 // logits returns the model's logits of T's own nodes without arrivals, N×C.
 func (t *T) logits(m infer.Model) *graph.Dense {
-	if t.related() {
-		return m.LogitsOf(t.read(), t.tables(m), t.X, t.Preprocess)
+	if t.slots.Relational() {
+		return m.LogitsOf(t.Edges, t.tables(m), t.X, t.Preprocess)
 	}
 	return t.graph().Logits(m)
 }

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/dataset"
+	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
 	"rivulet/infer/explain"
@@ -73,7 +74,7 @@ func (e *explaining) answer(p *infer.Predictor, i int32, rows []attach.Row) (b *
 
 func (e *explaining) explain(p *infer.Predictor, i int32, rows []attach.Row) (*explain.Explanation, []float32) {
 	b, logits, probabilities := e.answer(p, i, rows)
-	return explain.New(p, nil).Explain(b, [][]attach.Row{rows}, 0, logits, probabilities), logits
+	return explain.New(p, graph.Slots{}).Explain(b, [][]attach.Row{rows}, 0, logits, probabilities), logits
 }
 
 func (e *explaining) predictor(t testing.TB, m *artifact.Model) *infer.Predictor {

@@ -13,7 +13,7 @@ import (
 // typedByWords is a set whose edges have a type by how many words their ends share, which says nothing of classes but
 // what words say: none, one, or more.
 func typedByWords(d *dataset.Dataset) *dataset.Dataset {
-	by := &graph.Bins{Types: []string{"few", "many", "none"}}
+	by := graph.Slots{Types: []string{"few", "many", "none"}}
 	out := make([][]graph.Edge, len(by.Types))
 	words := make([]bool, d.X.Cols())
 	for i := range int32(d.Adj.Rows) {

@@ -12,28 +12,17 @@ import (
 // with each arrival joined alone, but for what the arrival would change in the means of its neighbours. Clusters are
 // those of the graph without types and directions.
 
-// related reports whether T's edges have types or directions.
-func (t *T) related() bool { return t.Relations != nil }
-
-// read is T as models read it.
-func (t *T) read() *graph.CSR {
-	if t.related() {
-		return t.Relations
-	}
-	return t.Adj
-}
-
-// readable returns the models that read edges as they are: with directions, with types, or with neither (nil).
-func readable(by *graph.Bins, models []string) []string {
+// readable returns the models that read edges as they are: with directions, with types, or with neither.
+func readable(by graph.Slots, models []string) []string {
 	return slices.DeleteFunc(slices.Clone(models), func(name string) bool {
 		a, err := architecture.Lookup(name)
-		return err == nil && !a.Reads(by)
+		return err == nil && !a.Reads(&by)
 	})
 }
 
 // kinds are the propagations among which validation chooses. They have no form for relations.
 func kinds(t *T, r *Run) []string {
-	if !r.Propagate || t.related() {
+	if !r.Propagate || t.slots.Relational() {
 		return nil
 	}
 	return propagation.Names()
@@ -42,7 +31,7 @@ func kinds(t *T, r *Run) []string {
 // modes are the modes of batches in which test nodes are measured. Models that read relations read no edges among
 // arrivals.
 func (t *T) modes() []string {
-	if t.related() {
+	if t.slots.Relational() {
 		return []string{NodeBatch}
 	}
 	return modes

@@ -34,7 +34,7 @@ func cited(t testing.TB) *dataset.Dataset {
 			}
 		}
 	}
-	d.Relate(&graph.Bins{Directed: true}, graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
+	d.Relate(graph.Slots{Directed: true}, graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
 	return d
 }
 
@@ -42,7 +42,7 @@ func cited(t testing.TB) *dataset.Dataset {
 // every fifth edge of the third. With directions they lead from the later node to the earlier one.
 func typed(t testing.TB, directed bool) *dataset.Dataset {
 	d := small(t, generate.BagOfWords)
-	by := &graph.Bins{Types: []string{"likes", "meets", "views"}, Directed: directed}
+	by := graph.Slots{Types: []string{"likes", "meets", "views"}, Directed: directed}
 	out := make([][]graph.Edge, len(by.Types))
 	for i := range int32(d.Adj.Rows) {
 		cols, _ := d.Adj.Row(int(i))
@@ -71,17 +71,48 @@ func typed(t testing.TB, directed bool) *dataset.Dataset {
 // did. Served from S, predictions are close to those of arrivals that are joined to T alone.
 func TestRelationsThroughARun(t *testing.T) {
 	t.Run("directions", func(t *testing.T) {
-		relationsThroughARun(t, cited(t), "directions.safetensors", "dirsgc", "dirsage")
+		relationsThroughARun(t, cited(t), "dirsgc", "dirsage")
 	})
 	t.Run("types", func(t *testing.T) {
-		relationsThroughARun(t, typed(t, false), "edge_types.json", "rsgc", "rgcn")
+		relationsThroughARun(t, typed(t, false), "rsgc", "rgcn")
 	})
 	t.Run("types with directions", func(t *testing.T) {
-		relationsThroughARun(t, typed(t, true), "edge_types.json", "rsgc", "rgcn")
+		relationsThroughARun(t, typed(t, true), "rsgc", "rgcn")
+	})
+	t.Run("weights beside directions", func(t *testing.T) {
+		relationsThroughARun(t, besideWeights(cited(t)), "dirsgc", "dirsage")
+	})
+	t.Run("weights beside types", func(t *testing.T) {
+		relationsThroughARun(t, besideWeights(typed(t, false)), "rsgc", "rgcn")
+	})
+	t.Run("weights beside types with directions", func(t *testing.T) {
+		relationsThroughARun(t, besideWeights(typed(t, true)), "rsgc", "rgcn")
 	})
 }
 
-func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models ...string) {
+// besideWeights gives edges weights, heavier within a class, that are the same in both directions.
+func besideWeights(d *dataset.Dataset) *dataset.Dataset {
+	weight := func(i, j int32) float32 {
+		w := float32(1+(i*j)%7) / 2
+		if d.Labels[i] == d.Labels[j] {
+			w *= 3
+		}
+		return w
+	}
+	n := int32(d.Nodes())
+	for _, m := range []*graph.CSR{d.Adj, d.Relations} {
+		m.Val = make([]float32, m.NNZ())
+		for i := range n {
+			cols, vals := m.Row(int(i))
+			for k, j := range cols {
+				vals[k] = weight(i, j%n)
+			}
+		}
+	}
+	return d
+}
+
+func relationsThroughARun(t *testing.T, d *dataset.Dataset, models ...string) {
 	o := options(30)
 	o.Models, o.Batch, o.Map, o.Hidden = models, 100, true, 16
 	out := mustTrain(t, d, o)
@@ -103,9 +134,9 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 	if n := len(b.Manifest.Models[0].Propagation); n != 0 || b.Models[0].Propagations != nil {
 		t.Errorf("%d propagations, which have no form for relations", n)
 	}
-	if strings.Join(b.Manifest.Requires, " ") != part || b.Manifest.FormatVersion != 2 ||
-		!reflect.DeepEqual(b.Bins, d.By) || b.Growth != nil ||
-		b.Manifest.Data.Edges != d.Original().Relations.NNZ()/2 {
+	if strings.Join(b.Manifest.Requires, " ") != "edges.json" || b.Manifest.FormatVersion != 2 ||
+		!reflect.DeepEqual(b.Slots, d.Slots()) || b.Growth != nil ||
+		b.Manifest.Data.Edges != d.Original().Edges.NNZ()/2 {
 		t.Errorf("format %d requires %q, %d edges", b.Manifest.FormatVersion, b.Manifest.Requires, b.Manifest.Data.Edges)
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
@@ -127,11 +158,12 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 	for _, a := range out.Answers {
 		nodes = append(nodes, ids[a.ID])
 		e := d.Edges(ids[a.ID])
-		if !slices.Equal(named(a.Edges, a.Incoming, a.Types), named(e.To, e.From, e.Types)) {
-			t.Fatalf("%s has edges to %q and from %q", a.ID, a.Edges, a.Incoming)
+		if !slices.Equal(named(a.Edges, a.Incoming, a.Types, a.Weights), named(e.To, e.From, e.Types, e.Weights)) ||
+			(e.Weights != nil) != (b.Slots.Weighted && len(a.Edges)+len(a.Incoming) > 0) {
+			t.Fatalf("%s has edges to %q and from %q, with weights %v", a.ID, a.Edges, a.Incoming, a.Weights)
 		}
 	}
-	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Bins)
+	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Slots)
 	p := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess),
 		Calibration: infer.Calibration{Kind: propagation.None,
 			Temperature: b.Manifest.Models[0].Calibration.Temperature}}
@@ -148,14 +180,17 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, part string, models 
 	}
 }
 
-// named writes edges to and from ids, with their types, in order.
-func named(to, from, types []string) (edges []string) {
+// named writes edges to and from ids, with their types and weights, in order.
+func named(to, from, types []string, weights []float32) (edges []string) {
 	for k, id := range slices.Concat(to, from) {
-		kind := ""
+		kind, weight := "", float32(1)
 		if types != nil {
 			kind = types[k]
 		}
-		edges = append(edges, fmt.Sprint(k < len(to), id, kind))
+		if weights != nil {
+			weight = weights[k]
+		}
+		edges = append(edges, fmt.Sprint(k < len(to), id, kind, weight))
 	}
 	slices.Sort(edges)
 	return edges
@@ -173,8 +208,8 @@ func TestDirectionsOfArrivalsThatOnlyCite(t *testing.T) {
 	if gap := accuracy[eval.OtoO] - accuracy[eval.OtoS]; gap > 4 || accuracy[eval.OtoO] < 50 {
 		t.Errorf("%v", accuracy)
 	}
-	if b := reread(t, out.Bundle); b.Bins.Arriving != graph.Outgoing {
-		t.Errorf("the artifact reads directions %d of arrivals", b.Bins.Arriving)
+	if b := reread(t, out.Bundle); b.Slots.Arriving != graph.Outgoing {
+		t.Errorf("the artifact reads directions %d of arrivals", b.Slots.Arriving)
 	}
 	for _, a := range out.Answers {
 		if len(a.Incoming) > 0 {
@@ -356,9 +391,9 @@ func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, no
 		batch := whole.Attach(of.Original, []int32{node}, false)
 		byTables := graph.ArgMax(m.Frozen(tables, of.Preprocess).Logits(batch).Row(0))
 		with := whole.Joined([]int32{node}).Original()
-		joint := m.Frozen(m.Tables(with.Relations, projected{all, with.Nodes, made}), of.Preprocess)
+		joint := m.Frozen(m.Tables(with.Edges, projected{all, with.Nodes, made}), of.Preprocess)
 		at := []int32{with.Index[node]}
-		truly := graph.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Relations.Take(at),
+		truly := graph.ArgMax(joint.Logits(&attach.Batch{X: with.X.Take(at), R: with.Edges.Take(at),
 			Known: make([]int32, 1)}).Row(0))
 		for sum, is := range map[*float64]bool{&differ: byTables != truly,
 			&frozen: byTables == int(of.held.data.Labels[node]), &joined: truly == int(of.held.data.Labels[node]), &n: true} {

@@ -74,7 +74,7 @@ func (c *Result) complete(t *T, h *Held) (*Result, error) {
 // fittedPropagation returns S's tables of propagation, fitted to those of T.
 func fittedPropagation(t *T, fitter *tables.Fitter) func(string, infer.Model, float32) (*infer.Tables, error) {
 	return func(kind string, m infer.Model, alpha float32) (*infer.Tables, error) {
-		return fitter.Propagation(t.Adj, t.graph().Seeds(kind, m), alpha, t.bins.Weights()...)
+		return fitter.Propagation(t.Adj, t.graph().Seeds(kind, m), alpha, t.slots.Made()...)
 	}
 }
 
@@ -148,7 +148,8 @@ func growthOf(t *T, c *Result) *artifact.Growth {
 	if c.growth != nil {
 		return c.growth
 	}
-	if c.dictionary == nil || t.related() || t.groups.Several() { // rows of arrivals have neither types nor directions
+	// Rows of arrivals have neither types nor directions.
+	if c.dictionary == nil || t.slots.Relational() || t.groups.Several() {
 		return nil
 	}
 	d := c.dictionary()

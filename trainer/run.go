@@ -38,7 +38,7 @@ type T struct {
 	schema   *schema.Schema // of named features; nil if they have positions only
 	units    []float64      // of messages, one an output ([condense.Support.Units]); nil: the task is classes
 	links    *links.Problem // of a task of links; nil: the task is another one
-	bins     *graph.Bins    // of edges by weight or relation; nil: all weigh 1 and have none
+	slots    graph.Slots    // of edges
 	labelled []int32        // nodes that have a class
 	groups   *condense.Groups
 	meeting  []float32 // how often an arrival meets each node: [tables.MeetingWeights]
@@ -153,7 +153,10 @@ func divided(d *dataset.Dataset, o *Options) (*T, *Held, error) {
 	if err := o.check(d); err != nil {
 		return nil, nil, err
 	}
-	if t.bins = graph.NewBins(t.Adj, weightBins); t.bins != nil {
+	if t.slots = d.Slots(); !t.slots.Relational() {
+		t.slots = graph.WeightSlots(t.Adj, weightBins)
+	}
+	if t.slots.Weighted {
 		if err := o.checkWeights(); err != nil {
 			return nil, nil, err
 		}
@@ -162,11 +165,8 @@ func divided(d *dataset.Dataset, o *Options) (*T, *Held, error) {
 		adj.Val, plain.Adj = nil, &adj
 		d = &plain
 	}
-	if t.related() {
-		t.bins = d.By
-	}
 	t.labelled = sample.Labelled(t.Labels)
-	facts.Nodes, facts.Edges, facts.Features, facts.Classes = t.Adj.Rows, t.read().NNZ()/2, t.X.Cols(), d.Classes
+	facts.Nodes, facts.Edges, facts.Features, facts.Classes = t.Adj.Rows, t.Edges.NNZ()/2, t.X.Cols(), d.Classes
 	t.facts = facts
 	if err := t.readTargets(d); err != nil {
 		return nil, nil, err
@@ -267,11 +267,8 @@ func (r *Run) divide(t *T, nodes, grouped int) (err error) {
 		present[y] = true
 	}
 	kinds := t.task.Groups(len(present), t.Classes())
-	types := 0
-	if t.related() {
-		types = len(t.bins.Types)
-	}
-	if r.size = r.syntheticNodes(nodes, grouped, kinds, types); t.links != nil && r.Nodes == 0 && r.Ratio == 0 {
+	r.size = r.syntheticNodes(nodes, grouped, kinds, len(t.slots.Types))
+	if t.links != nil && r.Nodes == 0 && r.Ratio == 0 {
 		r.size = links.NodesOf(nodes)
 	}
 	if r.share, err = t.groups.Budget(r.size); err != nil && r.Ratio > 0 {

@@ -139,7 +139,7 @@ func TestSection6ValidationChoosesPropagation(t *testing.T) {
 	r := recipeOf(t, k)
 	whole, onS, rows := r.whole[0], r.placed[0].Tables, r.result.M
 	chosen := mustCalibrate(t, k, r.placed[0])
-	support := k.held.support.On(rows, nil)
+	support := k.held.support.On(rows, graph.Slots{})
 	fitter, err := tables.NewFitter(rows, tables.MeetingWeights(k.Adj))
 	expect.OK(t, err)
 	logits := graph.Mul(k.hat(), graph.Mul(k.hat(), k.inputs.Project(whole.Model.Layers[0].Self)))
@@ -238,7 +238,7 @@ func TestSection5FormsOfSyntheticToSynthetic(t *testing.T) {
 		}
 		of, err := through.Tables(small.Model)
 		expect.OK(t, err)
-		batch := k.held.test()[GraphBatch].On(through.M, nil).Batches[0]
+		batch := k.held.test()[GraphBatch].On(through.M, graph.Slots{}).Batches[0]
 		want := small.Model.Frozen(of, k.Preprocess).Logits(batch)
 		if got := d.Build().Logits(batch); cmp.Diff(want, got) != "" {
 			t.Errorf("S→S, shared M %v: other logits", d.SharedM)

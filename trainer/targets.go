@@ -27,7 +27,7 @@ func (t *T) readTargets(d *dataset.Dataset) error {
 // chooseShare chooses by validation how much the vectors of an arrival's known candidates count beside what a model
 // says, and returns its MRR on T.
 func chooseShare(t *T, h *Held, m infer.Model) (best float64, err error) {
-	return t.links.ChooseShare(m, m.Tables(t.read(), t.inputs, t.bins.Weights()...), t.bins, func() (float64, error) {
+	return t.links.ChooseShare(m, m.Tables(t.Edges, t.inputs, t.slots.Made()...), t.slots.Made(), func() (float64, error) {
 		p, err := frozen(t, t.itself(), m)
 		if err != nil {
 			return 0, err

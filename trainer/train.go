@@ -272,7 +272,7 @@ func bundle(ctx context.Context, t *T, h *Held, r *Run, p *recipe, results []eva
 	const what = "making the artifact"
 	r.Progress.Step(what, 0, 1)
 	s := p.result
-	b := &artifact.Bundle{Bins: t.bins, Manifest: manifest(t, h, r, p, results, now), Preprocess: *t.Preprocess,
+	b := &artifact.Bundle{Slots: t.slots, Manifest: manifest(t, h, r, p, results, now), Preprocess: *t.Preprocess,
 		Synthetic: s.Synthetic, Schema: t.schema, Growth: growthOf(t, s)}
 	if t.links != nil {
 		b.Candidates = &artifact.Candidates{IDs: t.links.IDs(t.IDs), Vectors: t.links.Vectors}

@@ -88,7 +88,7 @@ func TestWeightsThroughARun(t *testing.T) {
 	o.Models, o.Batch, o.Representation = []string{"sgc", "appnp"}, 1, true
 	o.Hidden, o.Map = 16, true
 	out := mustTrain(t, d, o)
-	if n := out.Bundle.Bins.Len(); out.Bundle.Bins == nil || n != weightBins {
+	if n := out.Bundle.Slots.Len(); !out.Bundle.Slots.Weighted || n != weightBins {
 		t.Fatalf("%d bins", n)
 	}
 	for _, model := range o.Models {
@@ -106,7 +106,7 @@ func TestWeightsThroughARun(t *testing.T) {
 		}
 	}
 	b := reread(t, out.Bundle)
-	if strings.Join(b.Manifest.Requires, " ") != "bins.safetensors" || b.Manifest.FormatVersion != 2 {
+	if strings.Join(b.Manifest.Requires, " ") != "edges.json" || b.Manifest.FormatVersion != 2 {
 		t.Errorf("format %d requires %q", b.Manifest.FormatVersion, b.Manifest.Requires)
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
@@ -133,7 +133,7 @@ func TestWeightsThroughARun(t *testing.T) {
 		rows.ColIdx, rows.Val = append(rows.ColIdx, cols...), append(rows.Val, vals...)
 		rows.RowPtr = append(rows.RowPtr, len(rows.ColIdx))
 	}
-	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Bins)
+	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Slots)
 	c := b.Manifest.Models[0].Calibration
 	p := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess),
 		Calibration: infer.Calibration{Kind: propagation.None, Temperature: c.Temperature}}

@@ -116,7 +116,7 @@ func Growth(seed uint64, b *artifact.Bundle) *artifact.Growth {
 	g := &artifact.Growth{Entries: min(4, b.Manifest.SyntheticNodes), Messages: map[string]growth.Messages{}}
 	width := 0
 	for _, m := range b.Models {
-		parts := growth.Messages{C: growth.Part{Scale: rng.Float32()}}
+		parts := growth.Messages{C: growth.Part{Scale: rng.Float32()}, Slots: []float32{1}}
 		for range m.Tables.U {
 			parts.U = append(parts.U, growth.Part{Scale: rng.Float32()})
 		}

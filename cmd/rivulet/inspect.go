@@ -13,6 +13,7 @@ import (
 	"rivulet/artifact"
 	"rivulet/artifact/baseline"
 	"rivulet/config"
+	"rivulet/graph"
 	"rivulet/infer/architecture"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/target"
@@ -67,14 +68,8 @@ func inspect(w io.Writer, b *artifact.Bundle) error {
 	}
 	row("S", "%d synthetic nodes (%.2f%% of T), %d edges", m.SyntheticNodes,
 		100*float64(m.SyntheticNodes)/float64(m.Data.Nodes), b.Synthetic.Adj.NNZ()/2)
-	if b.Bins.ByRelation() && len(b.Bins.Types) > 0 {
-		row("types", "edges have types: %s; tables of %d relations", strings.Join(b.Bins.Types, ", "), b.Bins.Len())
-	}
-	if b.Bins.ByRelation() && b.Bins.Directed {
-		row("directions", "edges have directions; tables of both; read of arrivals: %s",
-			[]string{"both", "out", "in"}[b.Bins.Arriving])
-	} else if !b.Bins.ByRelation() && b.Bins != nil {
-		row("weights", "edges have weights; tables of %d bins, up to %g", b.Bins.Len(), b.Bins.Upper)
+	for _, line := range describeEdges(&b.Slots) {
+		row(line[0], "%s", line[1])
 	}
 	lengths, err := rowsByEntries(b)
 	if err != nil {
@@ -307,4 +302,25 @@ func metrics(w io.Writer, figure target.Metric, all []artifact.Metric) {
 		}
 		fmt.Fprintf(w, "%s\t%.2f%%\t%.2f%%\t\n", name, byMode[k]["graph"], byMode[k]["node"])
 	}
+}
+
+// describeEdges says what edges read, where they have types, directions or weights.
+func describeEdges(s *graph.Slots) (lines [][2]string) {
+	if len(s.Types) > 0 {
+		lines = append(lines, [2]string{"types", fmt.Sprintf("edges have types: %s; tables of %d relations",
+			strings.Join(s.Types, ", "), s.Len())})
+	}
+	if s.Directed {
+		lines = append(lines, [2]string{"directions", "edges have directions; tables of both; read of arrivals: " +
+			[]string{"both", "out", "in"}[s.Arriving]})
+	}
+	switch {
+	case s.Weighted && s.Relational():
+		lines = append(lines, [2]string{"weights", "edges have weights: each counts by its share of the edges of its type " +
+			"and direction"})
+	case s.Weighted:
+		lines = append(lines, [2]string{"weights", fmt.Sprintf("edges have weights; tables of %d bins, up to %g", s.Len(),
+			s.Upper)})
+	}
+	return lines
 }

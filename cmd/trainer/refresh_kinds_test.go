@@ -58,13 +58,13 @@ var kindsOfGraphs = map[string]kindOfGraph{
 		}
 	}, train: "--models sgc"},
 	"directions": {change: func(d *dataset.Dataset) {
-		d.Relate(&graph.Bins{Directed: true}, led(d, 0, 1))
+		d.Relate(graph.Slots{Directed: true}, led(d, 0, 1))
 	}, train: "--models dirsgc", labels: true},
 	"types of edges": {change: func(d *dataset.Dataset) {
-		d.Relate(&graph.Bins{Types: []string{"buys", "views"}}, of(d, 0), of(d, 1))
+		d.Relate(graph.Slots{Types: []string{"buys", "views"}}, of(d, 0), of(d, 1))
 	}, train: "--models rsgc", labels: true},
 	"types and directions": {change: func(d *dataset.Dataset) {
-		d.Relate(&graph.Bins{Types: []string{"buys", "views"}, Directed: true}, led(d, 0), led(d, 1))
+		d.Relate(graph.Slots{Types: []string{"buys", "views"}, Directed: true}, led(d, 0), led(d, 1))
 	}, train: "--models rsgc", labels: true},
 }
 

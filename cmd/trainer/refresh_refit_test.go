@@ -16,6 +16,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/json"
 	"rivulet/event/read"
+	"rivulet/graph"
 	"rivulet/internal/replay"
 	"rivulet/kafka"
 	"rivulet/schema"
@@ -151,7 +152,7 @@ func TestRefreshRefitsTheSchemaWhereAskedFor(t *testing.T) {
 			t.Errorf("%s: the plans are %q", name, plans(refit))
 		}
 		decoder := consumer.NewDecoder(read.Reader{}, event.Limits{})
-		decoder.Reads(refit.Schema, nil)
+		decoder.Reads(refit.Schema, graph.Slots{})
 		a := arrivals[0]
 		value, err := json.Codec{}.AppendArrival(nil, &a)
 		expect.OK(t, err)

@@ -37,9 +37,9 @@ type Merged struct {
 	Ends
 
 	Weights  bool     `json:"weights,omitempty"`  // the entries of the adjacency matrix are the weights of edges
-	Types    []string `json:"types,omitempty"`    // of edges, as in [graph.Bins]
+	Types    []string `json:"types,omitempty"`    // of edges, as in [graph.Slots]
 	Directed bool     `json:"directed,omitempty"` // edges have directions
-	Arriving uint8    `json:"arriving,omitempty"` // directions of arrivals' edges, as in [graph.Bins]
+	Arriving uint8    `json:"arriving,omitempty"` // directions of arrivals' edges, as in [graph.Slots]
 
 	Task       target.Task `json:"task,omitzero"`
 	Candidates []int32     `json:"candidates,omitempty"` // of a task of links; none: all nodes are
@@ -47,19 +47,9 @@ type Merged struct {
 	NodeTypes *schema.Types `json:"node_types,omitempty"` // nil: all nodes are of one type
 }
 
-// Relations returns the types and directions of edges; nil: they have neither.
-func (f *Merged) Relations() *graph.Bins {
-	if !f.Directed && f.Types == nil {
-		return nil
-	}
-	return &graph.Bins{Types: f.Types, Directed: f.Directed, Arriving: f.Arriving}
-}
-
-// Relate sets the types and directions of edges; nil leaves them without.
-func (f *Merged) Relate(by *graph.Bins) {
-	if by != nil {
-		f.Types, f.Directed, f.Arriving = by.Types, by.Directed, by.Arriving
-	}
+// Relations returns the types and directions of edges.
+func (f *Merged) Relations() graph.Slots {
+	return graph.Slots{Types: f.Types, Directed: f.Directed, Arriving: f.Arriving}
 }
 
 // Open returns the open ends; lists without elements are nil.
@@ -70,7 +60,7 @@ func (f *Merged) Open() (m Ends) {
 
 // Empty reports whether there is nothing to describe.
 func (f *Merged) Empty() bool {
-	return f.Ends.Empty() && !f.Weights && f.Relations() == nil && f.Task == target.Classes && f.NodeTypes == nil
+	return f.Ends.Empty() && !f.Weights && f.Types == nil && !f.Directed && f.Task == target.Classes && f.NodeTypes == nil
 }
 
 // Empty reports whether there are no open ends.

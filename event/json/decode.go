@@ -91,8 +91,14 @@ func decodeMessage(data []byte, m *table.Message, base table.Ref, a *event.Arriv
 			return 0, err
 		}
 	}
-	if (d.incoming != nil || d.typed) && !d.weighs {
+	switch {
+	case !d.weighs && (d.incoming != nil || d.typed):
 		d.weights = nil // the objects tell directions or types
+	case d.weighs && d.weights == nil: // edges to the node alone are objects
+		d.weights = slices.Repeat([]float32{1}, len(a.Edges))
+		fallthrough
+	case d.weighs:
+		d.weights = append(d.weights, d.incomingWeights...)
 	}
 	if d.typed {
 		if a.Types != nil {
@@ -132,8 +138,9 @@ type decoder struct {
 	// weights are the weights of the edges, if at least one edge is an object; else nil
 	weights []float32
 	weighs  bool // one of them has a weight
-	// incoming are the ids of edges that are objects and lead to the node; nil: none does
-	incoming []string
+	// incoming are the ids of edges that are objects and lead to the node, with their weights; nil: none does
+	incoming        []string
+	incomingWeights []float32
 	// types are those of the edges and of the incoming ones, if at least one edge is an object; typed: one has a type
 	types, incomingTypes []string
 	typed                bool
@@ -142,7 +149,7 @@ type decoder struct {
 // begin begins a record, or a value that has a field of its own; it is refused if it is empty.
 func (d *decoder) begin(data []byte, field string) error {
 	d.data, d.buf, d.weights = data, *bytes.NewBuffer(data), nil
-	d.weighs, d.incoming = false, nil
+	d.weighs, d.incoming, d.incomingWeights = false, nil, nil
 	d.types, d.incomingTypes, d.typed = nil, nil, false
 	d.dec.Reset(&d.buf)
 	if len(bytes.TrimSpace(data)) > 0 {
@@ -366,10 +373,11 @@ func (d *decoder) edges(a *event.Arrival) error {
 		edge := event.Edge{Weight: 1}
 		if d.dec.PeekKind() == '{' {
 			var weighs bool
-			if weighs, err = d.edge(event.Element("edges", i), &edge); err == nil && edge.In {
-				return d.leadsHere(&edge, weighs, event.Element("edges", i))
+			weighs, err = d.edge(event.Element("edges", i), &edge)
+			if d.weighs = d.weighs || weighs; err == nil && edge.In {
+				return d.leadsHere(&edge, event.Element("edges", i))
 			}
-			if d.weighs = d.weighs || weighs; d.weights == nil {
+			if d.weights == nil {
 				d.weights, d.types = slices.Repeat([]float32{1}, e.Len()), make([]string, e.Len())
 			}
 		} else {
@@ -388,14 +396,12 @@ func (d *decoder) edges(a *event.Arrival) error {
 }
 
 // leadsHere takes the edge to the node whose id was read.
-func (d *decoder) leadsHere(edge *event.Edge, weighs bool, place string) error {
-	if weighs {
-		return event.Errorf(event.ReasonUnparsable, place+".weight", "is there, and an edge to the node has none")
-	}
+func (d *decoder) leadsHere(edge *event.Edge, place string) error {
 	if err := fields.CheckText(d.id, place+".id"); err != nil {
 		return err
 	}
-	d.incoming, d.incomingTypes = append(d.incoming, string(d.id)), append(d.incomingTypes, edge.Type)
+	d.incoming = append(d.incoming, string(d.id))
+	d.incomingTypes, d.incomingWeights = append(d.incomingTypes, edge.Type), append(d.incomingWeights, edge.Weight)
 	return nil
 }
 

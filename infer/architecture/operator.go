@@ -40,15 +40,11 @@ var symmetric = &Operator{Name: "cheby", Scales: func(degree float64) (in, out f
 	return inv, inv
 }}
 
-// Bins returns the bins of a graph's edges as the architecture's models read them. The mean over the neighbours is
+// Slots returns the slots of a graph's edges as the architecture's models read them. The mean over the neighbours is
 // bounded whatever an edge weighs, and takes weights as they are.
-func (a *Architecture) Bins(bins *graph.Bins) *graph.Bins {
-	if bins == nil || a.Operator != mean {
-		return bins
-	}
-	out := *bins
-	out.AsTheyAre = true
-	return &out
+func (a *Architecture) Slots(of graph.Slots) graph.Slots {
+	of.AsTheyAre = a.Operator == mean
+	return of
 }
 
 // At are the scales of a degree in single precision.

@@ -7,8 +7,8 @@ import (
 )
 
 // Models that read the relations of edges: their types, their directions, or both. P_r is the mean over the neighbours
-// by relation r ([graph.NewRelations]), 0 over none. Directions are two relations, Po and Pi, so that dirsgc and
-// dirsage are rsgc and rgcn of these two, with other names of tensors.
+// by relation r, weighted where edges have weights ([graph.CSR.Means]), 0 over none. Directions are two relations, Po
+// and Pi, so that dirsgc and dirsage are rsgc and rgcn of these two, with other names of tensors.
 var (
 	// rsgc is relational Simple Graph Convolution: SGC with a mean for each relation in place of Â, of one hop and of two
 	// by the same relation. Everything is linear in x:
@@ -77,11 +77,8 @@ func (a *Architecture) Relational() bool { return a.Reach > 0 }
 func (a *Architecture) Typed() bool { return a.tensors != nil }
 
 // Reads reports whether layers read edges as they are divided: by weight or not at all, by direction, or by type.
-func (a *Architecture) Reads(bins *graph.Bins) bool {
-	if !bins.ByRelation() {
-		return !a.Relational()
-	}
-	return a.Relational() && a.Typed() == (len(bins.Types) > 0)
+func (a *Architecture) Reads(slots *graph.Slots) bool {
+	return a.Relational() == slots.Relational() && a.Typed() == (len(slots.Types) > 0)
 }
 
 // Blocks is the number of matrices that stand one below the other in [Layer.Self]: 1, or of an architecture that

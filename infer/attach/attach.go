@@ -18,7 +18,7 @@ type Attacher struct {
 	looked        lookupRows // of the call under way
 	through       throughM
 	numbered      numberedRows
-	weighed       weighedRows
+	slotted       slottedRows
 }
 
 // sums are the sums of a row under way: sums of all columns, which are 0 but in the set.
@@ -30,7 +30,7 @@ type sums struct {
 // Bytes returns how much memory is kept for the next batch.
 func (a *Attacher) Bytes() int {
 	return 4*(cap(a.full.Data)+cap(a.sparse.ColIdx)+cap(a.sparse.Val)+cap(a.known)) + 8*(cap(a.begin)+cap(a.length)) +
-		a.weighed.bytes()
+		a.slotted.bytes()
 }
 
 func (a *Attacher) sums(synthetic int) *sums {
@@ -40,32 +40,19 @@ func (a *Attacher) sums(synthetic int) *sums {
 	return &sums{newColumns(synthetic), make([]float32, synthetic)}
 }
 
-// Attach sets the edges to S of arrivals as [Batch.Attach] does. Of rows that [Attacher.Weigh] has returned synthetic
-// is the number of their columns.
-func (a *Attacher) Attach(b *Batch, neighbours [][]Row, synthetic int) {
-	a.looked = lookupRows{neighbours}
-	a.set(b, &a.looked, synthetic)
+// Attach sets the edges to S of arrivals as [Batch.Attach] does, for tables of slots: r has the columns of all slots.
+func (a *Attacher) Attach(b *Batch, neighbours [][]Row, slots *graph.Slots, synthetic int) {
+	read := a.Read(neighbours, slots, synthetic)
+	a.looked = lookupRows{read}
+	a.set(b, &a.looked, slots.Len()*synthetic)
 	a.looked = lookupRows{}
-	b.Weights = sumWeights(neighbours)
+	b.Weights = sumWeights(read, slots)
 }
 
 // AttachThrough sets the edges to S of arrivals as [Batch.AttachThrough] does.
-func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR, bins *graph.Bins) {
-	if bins.ByRelation() {
-		a.throughRelations(b, edges, m, bins)
-		return
-	}
-	if edges.Val != nil {
-		rows, weights := make([][]Row, edges.Rows), make([][]float32, edges.Rows)
-		for i := range rows {
-			nodes, of := edges.Row(i)
-			weights[i] = of
-			for _, j := range nodes {
-				cols, vals := m.Row(int(j))
-				rows[i] = append(rows[i], Row{Known: true, Cols: cols, Vals: vals})
-			}
-		}
-		a.Attach(b, a.Weigh(rows, weights, bins, m.Cols), bins.Len()*m.Cols)
+func (a *Attacher) AttachThrough(b *Batch, edges, m *graph.CSR, slots *graph.Slots) {
+	if !slots.Plain() {
+		a.Attach(b, through(edges, m), slots, m.Cols)
 		return
 	}
 	a.through = throughM{edges, m}
@@ -96,15 +83,14 @@ func (a *Attacher) set(b *Batch, of neighbourhood, synthetic int) {
 // paper's Eq. 11), bit for bit the r of the function Attach. It is in Full if most rows of r would meet most columns,
 // as on a small S with many neighbours an arrival, else in R.
 func (b *Batch) Attach(neighbours [][]Row, synthetic int) {
-	new(Attacher).Attach(b, neighbours, synthetic)
+	new(Attacher).Attach(b, neighbours, &graph.Slots{}, synthetic)
 }
 
 // AttachThrough is [Batch.Attach], bit for bit, for an M in memory (m, N×N'): row i of edges (n×N) has the neighbours
-// of arrival i as columns, all nodes of T, and the edges' weights as values where there are weights; these are put into
-// bins as [Attacher.Weigh] does. Nothing is copied for an edge without weight. Where bins are of relations, edges are
-// [P_1 | … | P_R] to T's nodes, n×RN, and r has the columns of all relations.
-func (b *Batch) AttachThrough(edges, m *graph.CSR, bins *graph.Bins) {
-	new(Attacher).AttachThrough(b, edges, m, bins)
+// of arrival i as columns, all nodes of T, and the edges' weights as values where there are weights. Where slots are of
+// types or directions, edges are [A_1 | … | A_R] to T's nodes, n×RN, or their means.
+func (b *Batch) AttachThrough(edges, m *graph.CSR, slots *graph.Slots) {
+	new(Attacher).AttachThrough(b, edges, m, slots)
 }
 
 // meetMost tells whether arrivals have about as many entries of M as S has nodes, or more. Of many arrivals some

@@ -15,11 +15,9 @@ type Row struct {
 	Known   bool
 	Unread  bool
 	Arrived bool
-	Weight  float32 // of the edge to the node, above 0, by which Vals are multiplied; 0: edges have no weights
-	// Relations are bits of the edge to the node ([graph.Bins.Relations]); 0: edges have none.
-	Relations uint32
-	Cols      []int32 // ascending
-	Vals      []float32
+	Edge    *Edge   // to the node; nil: nothing is said of it ([Attacher.Read])
+	Cols    []int32 // ascending
+	Vals    []float32
 }
 
 // Batch is n arrivals attached to a graph of m nodes: T (m = N) or S (m = N'). Results are the same whether its edges
@@ -88,10 +86,10 @@ func (b *Batch) Count() {
 	}
 }
 
-// InBins returns a batch on T with each edge in the columns of its bin, as frozen tables of T are read.
-func (b *Batch) InBins(bins *graph.Bins) *Batch {
+// InSlots returns a batch on T with each edge in the columns of its slot, as frozen tables of T are read.
+func (b *Batch) InSlots(slots *graph.Slots) *Batch {
 	out := *b
-	if out.R = bins.Spread(b.R); b.Weights != nil && !bins.ByRelation() {
+	if out.R = slots.Read(b.R); len(slots.Upper) > 0 {
 		out.Weights = out.R.RowSums()
 	}
 	return &out

@@ -45,7 +45,8 @@ type Term struct {
 	// Through are the synthetic nodes that a neighbour's share comes through, largest first; they sum to it.
 	Through []Through
 
-	size float64 // |Share.Margin|; without shares a guess at |Without.Margin| until the term was removed
+	known bool    // a neighbour that the model reads
+	size  float64 // |Share.Margin|; without shares a guess at |Without.Margin| until the term was removed
 }
 
 // Through is the part of a neighbour's share that one synthetic node carries.
@@ -95,6 +96,7 @@ func (e *Explanation) Sum() Figure {
 type Explainer struct {
 	predictor *infer.Predictor
 	linear    *infer.Parts           // nil: the model has no shares
+	slots     graph.Slots            // of the tables
 	nodes     int                    // of S
 	held      infer.Deployment       // the model, for features that were divided by their norm
 	expert    *perceptron.Expert     // the small model of own features for the same; nil: there is none
@@ -103,9 +105,9 @@ type Explainer struct {
 	sizes     []float32              // of each feature the norm of its row of the first weights; nil: Strongest has shares
 }
 
-// New returns the explainer of a predictor by tables of bins of weights, whose model is not to be exchanged later.
-func New(p *infer.Predictor, bins *graph.Bins) *Explainer {
-	x := &Explainer{predictor: p, linear: infer.PartsOf(p.Model), nodes: p.Model.Nodes() / bins.Len(),
+// New returns the explainer of a predictor by tables of slots, whose model is not to be exchanged later.
+func New(p *infer.Predictor, slots graph.Slots) *Explainer {
+	x := &Explainer{predictor: p, linear: infer.PartsOf(p.Model), slots: slots, nodes: p.Model.Nodes() / slots.Len(),
 		expert: p.Expert.HoldNorm()}
 	x.held, x.project, x.reach = infer.HoldNorm(p.Model)
 	if x.linear != nil && x.expert == nil {
@@ -130,9 +132,8 @@ func norm(row []float32) float64 {
 }
 
 // Explain tells why arrival i of a batch got its class (docs/algorithm.md, section 10). rows are the rows of M that
-// the batch was attached by ([attach.Batch.Attach]), times the weights of edges ([attach.Attacher.Weigh]), logits and
-// probabilities the arrival's answer by Predict. It is for looking at single arrivals: it takes as long as some fifty
-// predictions. The batch is not changed.
+// the batch was attached by ([attach.Attacher.Attach]), logits and probabilities the arrival's answer by Predict. It is
+// for looking at single arrivals: it takes as long as some fifty predictions. The batch is not changed.
 func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits, probabilities []float32) *Explanation {
 	p := x.predictor
 	e := &Explanation{Class: graph.ArgMax(probabilities), ModelClass: graph.ArgMax(logits),
@@ -193,8 +194,9 @@ func (e *Explanation) share(x *Explainer, b *attach.Batch, rows [][]attach.Row, 
 	for at, col := range s.features() {
 		add(&e.Features, Term{At: int(col), Share: s.feature(at)})
 	}
-	for at := range rows[i] {
-		t := Term{At: at, Through: s.through(&rows[i][at])}
+	for at := range s.place.members[0].rows {
+		row := &s.place.members[0].rows[at]
+		t := Term{At: at, Through: s.through(row), known: row.Known}
 		for _, through := range t.Through {
 			t.Share.add(through.Share)
 		}
@@ -213,9 +215,9 @@ func (e *Explanation) list(x *Explainer, b *attach.Batch, rows [][]attach.Row, i
 			e.Features = append(e.Features, Term{At: c, size: math.Abs(float64(v)) * float64(x.sizes[c])})
 		}
 	})
-	for at := range rows[i] {
-		t := Term{At: at}
-		for _, v := range rows[i][at].Vals {
+	for at, row := range new(attach.Attacher).Read(rows[i:i+1], &x.slots, x.nodes)[0] {
+		t := Term{At: at, known: row.Known}
+		for _, v := range row.Vals {
 			t.size += math.Abs(float64(v))
 		}
 		e.Neighbours = append(e.Neighbours, t)

@@ -12,9 +12,10 @@ import (
 // place is an arrival with the arrivals of its batch that it can read. In a node batch it is alone.
 type place struct {
 	b       *attach.Batch
-	rows    [][]attach.Row
 	project *preprocess.Projection
-	members []member // the arrival first, then others from near to far
+	reader  attach.Attacher
+	looked  [][]attach.Row // rows of the members, as they were looked up
+	members []member       // the arrival first, then others from near to far
 	index   map[int32]int
 	memory  []float64 // the block that floats cuts from
 	used    int
@@ -23,8 +24,9 @@ type place struct {
 // member is an arrival in a place.
 type member struct {
 	i, far int
-	cols   []int32   // features that are not 0
-	vals   []float64 // over the row's norm
+	rows   []attach.Row // of the neighbours, as tables are read
+	cols   []int32      // features that are not 0
+	vals   []float64    // over the row's norm
 }
 
 // mix sets the coefficients of a class of a model logits = Σ_t w_t h^t + b. A class reads no other one. With g_t the
@@ -94,24 +96,38 @@ func (p *place) hops(of *infer.Parts, class int) [][]float64 {
 }
 
 // begin puts arrival i of a batch into the place, and the arrivals that are at most reach edges of ã away.
-func (p *place) begin(b *attach.Batch, rows [][]attach.Row, i, reach int, project *preprocess.Projection) {
-	p.b, p.rows, p.project, p.members, p.used = b, rows, project, p.members[:0], 0
+func (p *place) begin(x *Explainer, b *attach.Batch, rows [][]attach.Row, i int) {
+	p.b, p.project, p.members, p.looked, p.used = b, x.linear.Project, p.members[:0], p.looked[:0], 0
 	clear(p.index)
 	p.join(i, 0)
-	if b.Adj == nil {
-		return
-	}
-	if p.index == nil {
-		p.index = make(map[int32]int)
-	}
-	p.index[int32(i)] = 0
-	for m := 0; m < len(p.members) && p.members[m].far < reach; m++ {
-		for _, j := range p.among(m) {
-			if _, in := p.index[j]; !in {
-				p.index[j] = len(p.members)
-				p.join(int(j), p.members[m].far+1)
+	if b.Adj != nil {
+		if p.index == nil {
+			p.index = make(map[int32]int)
+		}
+		p.index[int32(i)] = 0
+		for m := 0; m < len(p.members) && p.members[m].far < x.reach; m++ {
+			for _, j := range p.among(m) {
+				if _, in := p.index[j]; !in {
+					p.index[j] = len(p.members)
+					p.join(int(j), p.members[m].far+1)
+				}
 			}
 		}
+	}
+	for m := range p.members {
+		p.looked = append(p.looked, rows[p.members[m].i])
+	}
+	for m, of := range p.reader.Read(p.looked, &x.slots, x.nodes) {
+		p.members[m].rows = of
+	}
+}
+
+// end lets go of the batch and the model.
+func (p *place) end() {
+	p.b, p.project = nil, nil
+	clear(p.looked)
+	for m := range p.members {
+		p.members[m].rows = nil
 	}
 }
 
@@ -161,8 +177,8 @@ func (p *place) column(m, c int) float64 {
 // read is a·tables of a member, columns lo to hi.
 func (p *place) read(m int, tables *graph.Dense, lo, hi int) []float64 {
 	out := p.floats(hi - lo)
-	for k := range p.rows[p.members[m].i] {
-		row := &p.rows[p.members[m].i][k]
+	for k := range p.members[m].rows {
+		row := &p.members[m].rows[k]
 		if !row.Known {
 			continue
 		}

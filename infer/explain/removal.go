@@ -27,7 +27,7 @@ func (x *Explainer) remove(e *Explanation, b *attach.Batch, rows [][]attach.Row,
 		}
 		add(&e.Features[at], change{int32(e.Features[at].At), -1, -1})
 	}
-	for at, near := range e.removable(rows[i]) {
+	for at, near := range e.removable() {
 		if at >= neighbours {
 			e.NotRemoved++
 		} else if near.batch {
@@ -61,10 +61,10 @@ type near struct {
 }
 
 // removable are the neighbours that count, largest first.
-func (e *Explanation) removable(rows []attach.Row) []near {
+func (e *Explanation) removable() []near {
 	var out []near
 	for at := range e.Neighbours {
-		if rows[e.Neighbours[at].At].Known {
+		if e.Neighbours[at].known {
 			out = append(out, near{&e.Neighbours[at], false})
 		}
 	}
@@ -158,7 +158,7 @@ func (r *removal) batch(changes []change) *attach.Batch {
 	}
 	x.Rows, adj.Rows, adj.Cols = len(rows), len(rows), len(rows)
 	out := &attach.Batch{X: graph.Features{Sparse: x}}
-	out.Attach(rows, r.held.Nodes())
+	new(attach.Attacher).Attach(out, rows, &r.slots, r.nodes)
 	if r.b.Adj != nil {
 		out.Adj = adj
 	}
@@ -181,7 +181,7 @@ func (r *removal) neighbours(i int, without int32) []attach.Row {
 	if without < 0 {
 		return r.rows[i]
 	}
-	return attach.Without(r.rows[i], int(without), r.nodes)
+	return slices.Delete(slices.Clone(r.rows[i]), int(without), int(without)+1)
 }
 
 // among adds a member's row of ã, without its edge to the arrival that is removed, or from it.

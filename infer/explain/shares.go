@@ -48,7 +48,7 @@ func (s *shares) begin(x *Explainer, b *attach.Batch, rows [][]attach.Row, i, cl
 	if other < 0 {
 		s.count = 1
 	}
-	s.place.begin(b, rows, i, x.reach, s.parts.Project)
+	s.place.begin(x, b, rows, i)
 	for k, class := range [2]int{class, other} {
 		l := &s.lines[k]
 		if l.reset(); class < 0 {
@@ -68,7 +68,7 @@ func (s *shares) begin(x *Explainer, b *attach.Batch, rows [][]attach.Row, i, cl
 }
 
 // end lets go of the batch and the model, while the memory waits for another arrival.
-func (s *shares) end() { s.parts, s.place.b, s.place.rows, s.place.project = nil, nil, nil, nil }
+func (s *shares) end() { s.parts = nil; s.place.end() }
 
 // figure makes a figure from a number of each line.
 func (s *shares) figure(of func(l *linear) float64) Figure {
@@ -123,7 +123,7 @@ func (s *shares) through(row *attach.Row) (out []Through) {
 		return nil
 	}
 	for p, node := range row.Cols {
-		out = append(out, Through{int(node) % s.nodes, s.node(node, row.Vals[p])}) // of any bin
+		out = append(out, Through{int(node) % s.nodes, s.node(node, row.Vals[p])}) // of any slot
 	}
 	slices.SortFunc(out, func(a, b Through) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Share.Margin), math.Abs(a.Share.Margin)), cmp.Compare(a.Node, b.Node))

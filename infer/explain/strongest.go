@@ -52,8 +52,8 @@ func (x *Explainer) Strongest(dst []Reason, n int, b *attach.Batch, rows [][]att
 	for at, col := range s.features() {
 		of.add(ReasonFeature, int(col), s.feature(at))
 	}
-	for at := range rows[i] {
-		of.add(ReasonNeighbour, at, s.neighbour(&rows[i][at]))
+	for at := range s.place.members[0].rows {
+		of.add(ReasonNeighbour, at, s.neighbour(&s.place.members[0].rows[at]))
 	}
 	if b.Adj != nil {
 		among, _ := b.Adj.Row(i)

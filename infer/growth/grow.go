@@ -17,7 +17,7 @@ import (
 type Grower struct {
 	models []Model
 	solver *nnls.Solver
-	edges  []float32 // weights for which tables are made, one a bin
+	edges  []float32 // weights for which tables are made
 }
 
 // Model is one of the models that M was solved for.
@@ -27,9 +27,9 @@ type Model struct {
 }
 
 // NewGrower keeps the dictionary t' (N'×p), the models' messages of the synthetic nodes that M was solved against,
-// for rows of at most the given number of entries, and computes its Gram matrix. bins are those of the models' tables.
-func NewGrower(dictionary *graph.Dense, entries int, models []Model, bins *graph.Bins) *Grower {
-	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries), edges: bins.Weights()}
+// for rows of at most the given number of entries, and computes its Gram matrix. slots are those of the models' tables.
+func NewGrower(dictionary *graph.Dense, entries int, models []Model, slots graph.Slots) *Grower {
+	return &Grower{models: models, solver: nnls.NewSolver(dictionary, entries), edges: slots.Made()}
 }
 
 // Solution are rows of M that were solved for arrivals.

@@ -14,13 +14,12 @@ import (
 //	hops      [u_{K−1}·scale, …, u_0·scale, c·scale]; of SGC with K = 2 [u1 W̄, s0·u0 W̄, cs·c]
 //	layers    [u_{L−1} less its class mean, …, u_0·P0, c·Pc]
 //
-// Where edges have weights, the messages of all bins stand side by side, each times the root of the share of weight
-// that the bin has on the support edges, so that squared distances are weighted as edges are. Where they have
-// relations, the messages of all stand side by side in the same way ([graph.Bins.Shares]).
+// The messages of all slots stand side by side, each times the root of the share that the slot has in an error on the
+// support edges ([graph.Slots.Shares]), so that squared distances are weighted as edges are.
 type Messages struct {
-	U    []Part // per table
-	C    Part
-	Bins []float32 // roots of shares; nil: no bins
+	U     []Part // per table
+	C     Part
+	Slots []float32 // roots of shares
 }
 
 // Part says how a table becomes a part of the messages: by a factor, or by a scale if there is none. With a scale, a
@@ -36,18 +35,15 @@ func (m *Messages) Of(t *infer.Tables) *graph.Dense {
 	if len(m.U) != len(t.U) {
 		panic(fmt.Sprintf("infer: messages of %d tables for %s", len(m.U), t.Shapes()))
 	}
-	if m.Bins == nil {
-		return m.one(t)
-	}
-	nodes, blocks := t.Nodes()/len(m.Bins), make([]*graph.Dense, len(m.Bins))
-	for b, root := range m.Bins {
-		blocks[b] = m.one(t.Rows(b*nodes, (b+1)*nodes))
-		graph.Scale(blocks[b].Data, root)
+	nodes, blocks := t.Nodes()/len(m.Slots), make([]*graph.Dense, len(m.Slots))
+	for k, root := range m.Slots {
+		blocks[k] = m.one(t.Rows(k*nodes, (k+1)*nodes))
+		graph.Scale(blocks[k].Data, root)
 	}
 	return graph.Beside(blocks...)
 }
 
-// one are the messages by the tables of one bin.
+// one are the messages by the tables of one slot.
 func (m *Messages) one(t *infer.Tables) *graph.Dense {
 	out := graph.NewDense(t.Nodes(), m.width(t))
 	at := 0
@@ -61,7 +57,7 @@ func (m *Messages) one(t *infer.Tables) *graph.Dense {
 }
 
 // Width is p, the number of columns that the parts make of tables of these widths.
-func (m *Messages) Width(t *infer.Tables) int { return max(1, len(m.Bins)) * m.width(t) }
+func (m *Messages) Width(t *infer.Tables) int { return len(m.Slots) * m.width(t) }
 
 func (m *Messages) width(t *infer.Tables) int {
 	width := 0

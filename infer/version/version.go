@@ -38,21 +38,11 @@ type Info struct {
 
 	// SyntheticNodes is N', the number of columns of M.
 	SyntheticNodes int
-	// Weighted says whether edges have weights. Weights that arrivals give are read as 1 otherwise.
-	Weighted bool
-	// Bins are the bins of edges whose tables are served, by weight or by relation; nil where edges have neither, and
-	// where the batch is joined to S, with weights as they are.
-	Bins *graph.Bins
+	// Slots are the tables that edges read: by weight, or by type and direction. Where the batch is joined to S they are
+	// one slot, with weights as they are.
+	Slots graph.Slots
 	// Joint says whether arrivals of a batch change each other's predictions even without an edge between them.
 	Joint bool
-}
-
-// Relations are the bins of edges if these have types or directions; nil otherwise.
-func (i *Info) Relations() *graph.Bins {
-	if i.Bins.ByRelation() {
-		return i.Bins
-	}
-	return nil
 }
 
 // Growth makes arrivals nodes that later arrivals attach to: it gives each a row of M. All consumers of a version share

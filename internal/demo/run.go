@@ -163,7 +163,7 @@ func offline(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	if err != nil {
 		return 0, 0, err
 	}
-	return eval.Compare(d, b, batches, graphBatch, served, served.Info().Bins)
+	return eval.Compare(d, b, batches, graphBatch, served, served.Info().Slots)
 }
 
 // wholeOf returns the accuracy on the whole graph and how many arrivals were joined to it at a time: 1, if every test

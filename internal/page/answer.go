@@ -185,7 +185,7 @@ func (p *Page) written(ctx context.Context, rec *kafka.Record) json.RawMessage {
 	defer cancel()
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	p.o.Decoder.Reads(v.Info().Schema, nil)
+	p.o.Decoder.Reads(v.Info().Schema, v.Info().Slots)
 	a, _, err := p.o.Decoder.Arrival(ctx, rec, v.Info().Features)
 	if err != nil {
 		return nil

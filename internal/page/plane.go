@@ -207,7 +207,7 @@ func (p *Page) light(ctx context.Context) {
 			if !chance.takes(at.Partition, at.Offset) {
 				continue
 			}
-			decoder.Reads(v.Info().Schema, nil)
+			decoder.Reads(v.Info().Schema, v.Info().Slots)
 			a, _, err := decoder.Arrival(ctx, &records[k], v.Info().Features)
 			if err != nil {
 				continue // a dead letter, or no arrival

@@ -120,7 +120,7 @@ func serve(b *artifact.Bundle, answers []trainer.Answer, l event.Limits, r *refu
 func compare(ctx context.Context, version *serving.Version, answers []trainer.Answer, records []kafka.Record,
 	l event.Limits) error {
 	decoder := consumer.NewDecoder(read.Reader{}, l)
-	decoder.Reads(version.Info().Schema, nil)
+	decoder.Reads(version.Info().Schema, graph.Slots{})
 	taken, err := decoder.Messages(ctx, records, version.Info().Features)
 	if err != nil {
 		return err

@@ -132,8 +132,8 @@ func TestConsumersReadWeights(t *testing.T) {
 		"classes": small, "labels": severalLabels, "number": numbered, "links": linked} {
 		t.Run(task, func(t *testing.T) {
 			out := train(t, weigh(of(t)))
-			if out.Bundle.Bins.Len() < 2 {
-				t.Fatalf("%d bins of weights", out.Bundle.Bins.Len())
+			if out.Bundle.Slots.Len() < 2 {
+				t.Fatalf("%d bins of weights", out.Bundle.Slots.Len())
 			}
 			if warnings, err := Answers(t.Context(), out.Bundle, out.Answers, standard); err != nil || warnings != nil {
 				t.Errorf("%v, %q", err, warnings)
@@ -160,7 +160,7 @@ func TestConsumersReadDirections(t *testing.T) {
 			}
 		}
 	}
-	d.Relate(&graph.Bins{Directed: true}, graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
+	d.Relate(graph.Slots{Directed: true}, graph.NewCSR(d.Adj.Rows, d.Adj.Rows, edges))
 	d.By.Arriving = graph.Outgoing
 	cites := trainModels(t, d, "dirsgc")
 	for k := range cites.Answers { // what arrivals bring beside it is not read
@@ -189,7 +189,7 @@ func TestConsumersReadDirections(t *testing.T) {
 func TestConsumersReadTypes(t *testing.T) {
 	for _, directed := range []bool{false, true} {
 		d := small(t)
-		by := &graph.Bins{Types: []string{"likes", "views"}, Directed: directed}
+		by := graph.Slots{Types: []string{"likes", "views"}, Directed: directed}
 		out := make([][]graph.Edge, 2)
 		for i := range int32(d.Adj.Rows) {
 			cols, _ := d.Adj.Row(int(i))
@@ -281,7 +281,7 @@ func TestConsumersReadTypesOfNodes(t *testing.T) {
 // Of items as candidates of links, which are all training nodes, none is asked as an arrival. Edges may have weights.
 func TestConsumersReadTypesOfNodesOfLinks(t *testing.T) {
 	d := typedNodes(t)
-	d.By, d.Relations = nil, nil
+	d.By, d.Relations = graph.Slots{}, nil
 	expect.OK(t, weigh(d).AsLinks())
 	of := trainModels(t, d, "sgc")
 	if _, err := Answers(t.Context(), of.Bundle, of.Answers, standard); err != nil {

@@ -193,8 +193,7 @@ func (q *questions) score(ctx context.Context, served *serving.Version, size int
 	if got := served.Info().Classes; d.Task.Truth() != target.Neighbours && !slices.Equal(got, d.Classes) {
 		return 0, fmt.Errorf("the artifact's %s are %q, those of the data %q", d.Task.Outputs(), got, d.Classes)
 	}
-	if got := served.Info().Bins; got.ByRelation() != (d.By != nil) || d.By != nil &&
-		(!slices.Equal(got.Types, d.By.Types) || got.Directed != d.By.Directed) {
+	if !served.Info().Slots.SameRelations(&d.By) {
 		return 0, errors.New("the artifact reads other types or directions of edges than the data have")
 	}
 	set, err := eval.LookUp(ctx, d, served, d.Validation, size, false)

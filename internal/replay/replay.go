@@ -153,7 +153,7 @@ func Replay(ctx context.Context, s Stream, sink Sink, o Options) (int, error) {
 // Arrival is a node of a data set as an arrival at a time. Its features share the data set's memory.
 func Arrival(d *dataset.Dataset, node int32, at time.Time) event.Arrival {
 	e := d.Edges(node)
-	return event.Arrival{ID: d.IDs[node], Edges: e.To, Incoming: e.From, Types: e.Types, Weights: d.Weights(node),
+	return event.Arrival{ID: d.IDs[node], Edges: e.To, Incoming: e.From, Types: e.Types, Weights: e.Weights,
 		Time: at, Features: Features(d, node)}
 }
 

@@ -118,13 +118,16 @@ func (t *Topic) Send(ctx context.Context, arrivals []event.Arrival) error {
 // addEdges takes the edges of an arrival as records of their own.
 func (t *Topic) addEdges(a *event.Arrival) error {
 	edges := make([]event.Edge, 0, len(a.Edges)+len(a.Incoming))
-	for k, id := range a.Edges {
-		edges = append(edges, event.Edge{Source: a.ID, Target: id, Weight: a.Weight(k)})
+	for _, id := range a.Edges {
+		edges = append(edges, event.Edge{Source: a.ID, Target: id, Weight: 1})
 	}
 	for _, id := range a.Incoming {
 		edges = append(edges, event.Edge{Source: id, Target: a.ID, Weight: 1, In: true})
 	}
 	directed := a.Incoming != nil
+	for k, w := range a.Weights {
+		edges[k].Weight = w
+	}
 	for k, kind := range a.Types {
 		edges[k].Type = kind
 	}

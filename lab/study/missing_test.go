@@ -55,13 +55,13 @@ func TestWeightsOfEdgesAreRefused(t *testing.T) {
 		expect.Error(t, err, "edges have weights")
 	}
 	d.Adj.Val = nil
-	d.Relate(&graph.Bins{Directed: true}, d.Adj)
+	d.Relate(graph.Slots{Directed: true}, d.Adj)
 	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
 	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {
 		expect.Error(t, err, "edges have directions")
 	}
-	d.By, d.Relations, d.NodeTypes = nil, nil, &schema.Types{}
+	d.By, d.Relations, d.NodeTypes = graph.Slots{}, nil, &schema.Types{}
 	_, missing = Missing(t.Context(), d, trainer.Defaults(), []uint64{0}, []float64{0}, trainer.Silent{})
 	_, grow = Grow(t.Context(), d, GrowDefaults(), trainer.Silent{})
 	for _, err := range []error{missing, grow} {

@@ -93,7 +93,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 		deployed = model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	}
 	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, &infer.Predictor{Model: deployed,
-		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}, nil)
+		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}, graph.Slots{})
 	expect.OK(t, err)
 	row := find(t, out.Results, eval.OtoS, false, trainer.NodeBatch)
 	if row.Score("accuracy").Mean != served || row.Attachment != info.Attachment {

@@ -90,7 +90,7 @@ func (v *version) Rows(_ context.Context, ids []string, rows []attach.Row) error
 func (v *version) syntheticNodes() int { return v.bundle.Manifest.SyntheticNodes }
 
 // Attach implements [eval.Version], of edges without weights.
-func (v *version) Attach(b *attach.Batch, neighbours [][]attach.Row, _ [][]float32) {
+func (v *version) Attach(b *attach.Batch, neighbours [][]attach.Row) {
 	b.Attach(neighbours, v.syntheticNodes())
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rivulet_mcond import Arrival, ArrivalError, Edge, Named, Sparse
-from rivulet_mcond.arrivals import OUTGOING
+from rivulet_mcond.arrivals import INCOMING, OUTGOING
 
 from .conftest import ROOT
 
@@ -110,5 +110,13 @@ def test_what_is_refused(make: object, reason: str, field: str) -> None:
 
 def test_neighbours_are_distinct() -> None:
     assert Arrival("x", [], ["b", "a", "x", "b", 7, "7"]).neighbours() == [
-        Edge("b", 1, OUTGOING), Edge("a", 1, OUTGOING), Edge("7", 1, OUTGOING),
+        Edge("b", (("", OUTGOING, 1),)), Edge("a", (("", OUTGOING, 1),)), Edge("7", (("", OUTGOING, 1),)),
     ]  # fmt: skip
+    both = Arrival(
+        "x", [], ["a", "a", "b"], weights=[1, 2, 4, 8, 16], incoming=["a", "b"], types=["p", "p", "q", "p", "q"]
+    ).neighbours()
+    assert both == [
+        Edge("a", (("p", OUTGOING, 3), ("p", INCOMING, 8))),
+        Edge("b", (("q", OUTGOING, 4), ("q", INCOMING, 16))),
+    ]
+    assert [edge.weight for edge in both] == [8, 16]

@@ -19,7 +19,7 @@ from .conftest import Set
 from .test_predict import MODELS
 
 
-def tables(directory: pathlib.Path, weights: bool) -> None:
+def tables(directory: pathlib.Path, weights: bool, types: bool) -> None:
     """Write a graph of four classes, whose members lead edges to each other, with features by position."""
     rng = np.random.default_rng(5)
     label = rng.integers(0, 4, 500)
@@ -32,13 +32,12 @@ def tables(directory: pathlib.Path, weights: bool) -> None:
         tags = "abcd"[label[i]] + (";positive" if row[0] > 0 else "")
         lines.append(f"n{i},{'abcd'[label[i]]},{amount:.4f},{tags},{split},{','.join(f'{v:.4f}' for v in row)}")
     (directory / "nodes.csv").write_text("\n".join(lines) + "\n")
-    edges = ["source,target,weight"] if weights else ["source,target,kind"]
+    edges = ["source,target" + ",weight" * weights + ",kind" * types]
     for i in range(500):
         same = np.flatnonzero(label == label[i])
         for j in {*rng.choice(same, 5).tolist(), *rng.integers(0, 500, 2).tolist()} - {i}:
-            edges.append(
-                f"n{i},n{j}" + (f",{np.exp(1.2 * rng.normal()):.3f}" if weights else f",{'xyz'[(i * j) % 3]}")
-            )
+            weight = f",{np.exp(1.2 * rng.normal()):.3f}" if weights else ""
+            edges.append(f"n{i},n{j}{weight}" + (f",{'xyz'[(i * j) % 3]}" if types else ""))
     (directory / "edges.csv").write_text("\n".join(edges) + "\n")
 
 
@@ -66,6 +65,13 @@ CASES = {
         "rsgc",
         ["--own", "never"],
     ),
+    "weights beside directions": Case(
+        True, [*CLASSES, "--directed"], "dirsgc,dirsage", ["--own", "never", "--hidden", "8"]
+    ),
+    "weights beside types": Case(True, [*CLASSES, "--edge-type", "kind"], "rsgc,rgcn", ["--hidden", "8"]),
+    "weights beside types with directions": Case(
+        True, [*CLASSES, "--edge-type", "kind", "--directed"], "rsgc", ["--own", "never"]
+    ),
     "numbers": Case(
         True, ["--task", "number", "--label", "amount", "--drop", "label,tags", "--positional"], "sgc,ssgc", []
     ),
@@ -89,7 +95,7 @@ def case(
     request: pytest.FixtureRequest, programs: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Case, Set]:
     case, work = CASES[request.param], tmp_path_factory.mktemp("set")
-    tables(work, case.weights)
+    tables(work, case.weights, "kind" in case.read or not case.weights)
     options = ["--models", case.models, "--nodes", "20", *case.options]
     return case, Set(programs, ["--data", str(work), *case.read], work, options)
 
@@ -97,10 +103,10 @@ def case(
 def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
     asked, of = case
     artifact = open_artifact(of.artifact)
-    assert artifact.bins is not None
+    assert artifact.slots.weighted == asked.weights and len(artifact.slots) > 1
     assert any(a.weights for a in of.arrivals) == asked.weights
     assert any(a.incoming for a in of.arrivals) == (
-        asked in (CASES["directions"], CASES["types with directions"])
+        "--directed" in asked.read and "--arrival-edges" not in asked.read
     )
     assert any(a.types for a in of.arrivals) == ("kind" in asked.read)
     strange = [
@@ -112,7 +118,14 @@ def test_predictions_are_those_of_rivulet(case: tuple[Case, Set]) -> None:
     if asked.weights:  # heavier than any edge of the graph
         some = [a for a in of.arrivals if a.edges][:3]
         arrivals += [
-            Arrival("heavy", a.features, a.edges, weights=[1e4] + [1] * (len(a.edges) - 1)) for a in some
+            Arrival(
+                "heavy",
+                a.features,
+                a.edges,
+                weights=[1e4] + [1] * (len(a.edges) - 1),
+                types=a.types and a.types[: len(a.edges)],
+            )
+            for a in some
         ]
     for model in asked.models.split(","):
         lines = b"".join(arrival.to_json() + b"\n" for arrival in arrivals)
@@ -166,7 +179,16 @@ def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
     """An edge that weighs more, or leads the other way, gives another prediction where that is read."""
     asked, of = case
     artifact = open_artifact(of.artifact)
-    one = next(a for a in of.arrivals if len(a.edges) > 1)
+    one = next(  # whose first edge is not the only one of its type to a node that is known
+        a
+        for a in of.arrivals
+        if len(a.edges) > 1
+        and a.edges[0] in artifact.mapping.row_of
+        and any(
+            id in artifact.mapping.row_of and (not a.types or a.types[k + 1] == a.types[0])
+            for k, id in enumerate(a.edges[1:])
+        )
+    )
     types = one.types and one.types[: len(one.edges)]
     heavy = Arrival("x", one.features, one.edges, weights=[50, *[1] * (len(one.edges) - 1)], types=types)
     into = Arrival(
@@ -183,7 +205,7 @@ def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
     else:
         values = predictor.predict([same, heavy, into]).logits
     assert np.array_equal(values[0], values[1]) == (not asked.weights)
-    assert np.allclose(values[0], values[2]) == (artifact.bins is None or not artifact.bins.directed)
+    assert np.allclose(values[0], values[2]) == (not artifact.slots.directed)
 
 
 def test_each_task_has_its_verb(case: tuple[Case, Set]) -> None:
@@ -227,21 +249,33 @@ def test_edges_in_their_forms() -> None:
     )
     lists = Arrival("x", [1], ["a", 4, "b", "a"], weights=[3, 0.5, 1, 1])
     assert objects.to_json() == lists.to_json()
-    assert lists.neighbours() == [Edge("a", 4, OUTGOING), Edge("4", 0.5, OUTGOING), Edge("b", 1, OUTGOING)]
+    assert [(edge.id, edge.weight) for edge in lists.neighbours()] == [("a", 4), ("4", 0.5), ("b", 1)]
     cites = Arrival("x", [1], ["a", {"id": "b", "in": True}, {"id": "a", "in": True}])
     assert cites.to_json() == Arrival("x", [1], ["a"], incoming=["b", "a"]).to_json()
-    assert cites.neighbours() == [Edge("a", 1, OUTGOING | INCOMING), Edge("b", 1, INCOMING)]
+    assert cites.neighbours() == [
+        Edge("a", (("", OUTGOING, 1), ("", INCOMING, 1))),
+        Edge("b", (("", INCOMING, 1),)),
+    ]
+    weighed = Arrival("x", [1], ["a", {"id": "b", "in": True, "weight": 2}, {"id": "a", "weight": 3}])
+    assert weighed.to_json() == Arrival("x", [1], ["a", "a"], weights=[1, 3, 2], incoming=["b"]).to_json()
+    assert Arrival.from_json(weighed.to_json()).neighbours() == [
+        Edge("a", (("", OUTGOING, 4),)),
+        Edge("b", (("", INCOMING, 2),)),
+    ]
     kinds = Arrival("x", [1], [{"id": "a", "type": "buys"}, {"id": "b", "in": True, "type": "views"}, "a"])
     assert kinds.neighbours() == [
-        Edge("a", 1, OUTGOING, (("buys", OUTGOING), ("", OUTGOING))),
-        Edge("b", 1, INCOMING, (("views", INCOMING),)),
+        Edge("a", (("buys", OUTGOING, 1), ("", OUTGOING, 1))),
+        Edge("b", (("views", INCOMING, 1),)),
     ]
     assert Arrival.from_json(kinds.to_json()).neighbours() == kinds.neighbours()
     typed = Arrival("x", [1], ["a", "b"], types=["buys", "views"])
     assert json.loads(typed.to_json())["types"] == ["buys", "views"]
     assert Arrival.from_json(typed.to_json()).neighbours() == typed.neighbours()
     said = {"id": "x", "features": [1], "edges": [{"id": "a", "since": 3}, {"id": "b", "in": True}]}
-    assert Arrival.from_json(json.dumps(said)).neighbours() == [Edge("a", 1, OUTGOING), Edge("b", 1, INCOMING)]
+    assert Arrival.from_json(json.dumps(said)).neighbours() == [
+        Edge("a", (("", OUTGOING, 1),)),
+        Edge("b", (("", INCOMING, 1),)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +287,7 @@ def test_edges_in_their_forms() -> None:
         ({"edges": [{"id": "a", "weight": 1e300}]}, "not_finite", r"edges\[0\].weight"),
         ({"edges": [{"weight": 1}]}, "unparsable", r"edges\[0\].id"),
         ({"edges": [{"id": "a", "in": 1}]}, "unparsable", r"edges\[0\].in"),
-        ({"edges": [{"id": "a", "in": True, "weight": 2}]}, "unparsable", r"edges\[0\].weight"),
+        ({"edges": [{"id": "a", "in": True, "weight": 0}]}, "unparsable", r"edges\[0\].weight"),
         ({"edges": [{"id": "a", "in": True}], "incoming": ["b"]}, "unparsable", "incoming"),
         ({"edges": ["a"], "weights": [1], "incoming": ["b"]}, "unparsable", "weights"),
         ({"edges": [{"id": "a", "weight": 2}], "weights": [1]}, "unparsable", "weights"),

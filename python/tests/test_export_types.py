@@ -141,7 +141,6 @@ def test_types_that_are_refused(tmp_path: pathlib.Path) -> None:
             r"edge_index\[:, 1\] is \[4, 0\], outside 0\.\.\.3 and 2",
         ),
         (changed(buys, edge_weight=Tensor([1, 1, 0.5, 1])), {}, r"edge_weight\[2\] is 0\.5.*--weights keep"),
-        (shop(), {"weights": "keep"}, "weights beside types of edges"),
         (shop(), {"weights": "some"}, "weights is 'some', want keep or drop"),
         (shop(), {"sparse": True}, "sparse is for Data"),
         (renamed, {}, "the type of nodes 'a/b'"),

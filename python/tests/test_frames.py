@@ -79,8 +79,12 @@ def test_edges_with_weights_and_directions() -> None:
     assert (one.edges, one.incoming) == (("y",), ("y", "z"))
     with pytest.raises(ArrivalError, match=r"n\[0\]: -1.0, weights must be finite"):
         frames.edges_from_frame(table.assign(n=-1.0), source="a", target="b", weight="n")
-    with pytest.raises(ArrivalError, match="have no weights"):
-        frames.edges_from_frame(table, source="a", target="b", weight="n", directed=True)
+    both = frames.edges_from_frame(table, source="a", target="b", weight="n", directed=True)
+    assert both["x"] == [
+        {"id": "y", "weight": 3.0},
+        {"id": "y", "weight": 2.5, "in": True},
+        {"id": "z", "weight": 4.0, "in": True},
+    ]
     typed = frames.edges_from_frame(table.assign(k=["p", "p", "q", "q"]), source="a", target="b", type="k")
     assert typed["x"] == [{"id": "y", "type": "p"}, {"id": "y", "type": "q"}, {"id": "z", "type": "q"}]
     one = frames.arrivals_from_frame(users, id="id", edges=typed)[0]

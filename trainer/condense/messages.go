@@ -24,18 +24,16 @@ const (
 type Support struct {
 	Batch *attach.Batch
 	Pre   *preprocess.Parameters
-	Bins  []float32 // shares of the edges' weight in the bins of the tables; nil: there are none
+	Slots []float32 // shares of the slots of the tables ([graph.Slots.Shares])
 	// Units are the standard deviations of the outputs of a task of numbers, or 1 for each label: messages are in these
 	// units, with their means. nil: outputs are logits of classes, whose mean changes no prediction.
 	Units []float64
 }
 
-// NewSupport attaches support nodes on T to tables of bins.
-func NewSupport(b *attach.Batch, pre *preprocess.Parameters, bins *graph.Bins) Support {
-	if bins == nil {
-		return Support{Batch: b, Pre: pre}
-	}
-	return Support{Batch: b.InBins(bins), Pre: pre, Bins: bins.Shares(b.R)}
+// NewSupport attaches support nodes on T to tables of slots.
+func NewSupport(b *attach.Batch, pre *preprocess.Parameters, slots graph.Slots) Support {
+	read := b.InSlots(&slots)
+	return Support{Batch: read, Pre: pre, Slots: slots.Shares(read.R)}
 }
 
 // degree is deg_i, edges in ã included.
@@ -74,8 +72,8 @@ func MessagesOf(m infer.Model, tables *infer.Tables, s Support) growth.Messages 
 		parts = layerMessages
 	}
 	out := parts(m, tables, s)
-	for _, share := range s.Bins {
-		out.Bins = append(out.Bins, float32(math.Sqrt(float64(share))))
+	for _, share := range s.Slots {
+		out.Slots = append(out.Slots, float32(math.Sqrt(float64(share))))
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func newScene(seed uint64, n, d int) scene {
 	for i := range known {
 		known[i] = int32(r.RowLen(i))
 	}
-	w.support = Support{Batch: &attach.Batch{X: graph.Features{Dense: gaussian(rng, arrivals, d)}, R: r, Known: known},
+	w.support = Support{Slots: []float32{1}, Batch: &attach.Batch{X: graph.Features{Dense: gaussian(rng, arrivals, d)}, R: r, Known: known},
 		Pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
 	return w
 }
@@ -148,7 +148,7 @@ func onlyOneEdge(s Support) Support {
 	for k := range known {
 		known[k] = 1
 	}
-	return Support{Batch: &attach.Batch{X: s.Batch.X.Take(rows), R: s.Batch.R.Take(rows), Known: known}, Pre: s.Pre}
+	return Support{Batch: &attach.Batch{X: s.Batch.X.Take(rows), R: s.Batch.R.Take(rows), Known: known}, Pre: s.Pre, Slots: s.Slots}
 }
 
 // predicted is the message of a change of layer 1's table (in row 0 of change), with effects measured on tables.

@@ -81,7 +81,7 @@ func (c *cora) fit(t *testing.T, hat *graph.CSR, classes int) {
 func (c *cora) accuracy(mode string, d infer.Deployment, m *graph.CSR) float64 {
 	set := c.test[mode]
 	if m != nil {
-		set = set.On(m, nil)
+		set = set.On(m, graph.Slots{})
 	}
 	p := &infer.Predictor{Model: d, Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}
 	return eval.Run(p, set).Accuracy(set)

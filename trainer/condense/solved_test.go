@@ -80,7 +80,7 @@ func TestSection5Messages(t *testing.T) {
 			return cs * tables.C[j][0]
 		})
 		model := infertest.Model("sgc", 0, 2, architecture.Layer{Self: convert.Dense(w), Bias: make([]float32, c)})
-		plain := Support{Batch: batch, Pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
+		plain := Support{Batch: batch, Slots: []float32{1}, Pre: &preprocess.Parameters{Kind: preprocess.None, Scale: 1}}
 		onT := model.Tables(convert.Pattern(adj), preprocess.Ready(convert.Dense(x)))
 		parts := MessagesOf(model, onT, plain)
 		got := parts.Of(onT)

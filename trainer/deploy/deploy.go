@@ -21,7 +21,7 @@ import (
 type Deployment struct {
 	Model      infer.Model
 	Attachment string
-	Bins       *graph.Bins // of the tables; nil: joint, or edges have no weights
+	Slots      graph.Slots // that edges read
 	Through    *graph.CSR  // M; nil on T
 	Kept       int64       // bytes kept for T's nodes besides: see eval.Result.KeptBytes
 	Tables     *infer.Tables
@@ -80,9 +80,9 @@ func (p *Deployment) Quickest() infer.Deployment {
 // On returns a set of batches attached to the graph of the model.
 func (p *Deployment) On(s *eval.Set) *eval.Set {
 	if p.Through == nil {
-		return s.InBins(p.Bins)
+		return s.InSlots(p.Slots)
 	}
-	return s.On(p.Through, p.Bins)
+	return s.On(p.Through, p.Slots)
 }
 
 // Graph is a graph that arrivals are joined to: T, or an S that is a graph.
@@ -110,8 +110,8 @@ func (g *Graph) Seeds(kind string, m infer.Model) *graph.Dense {
 }
 
 // Tables returns the graph's own frozen tables of a kind of propagation.
-func (g *Graph) Tables(kind string, m infer.Model, alpha float32, bins *graph.Bins) *infer.Tables {
-	return infer.PropagationTables(g.Adj, g.Seeds(kind, m), alpha, bins.Weights()...)
+func (g *Graph) Tables(kind string, m infer.Model, alpha float32, edges []float32) *infer.Tables {
+	return infer.PropagationTables(g.Adj, g.Seeds(kind, m), alpha, edges...)
 }
 
 // Joint returns a model on the graph with the arrivals in it.

@@ -16,9 +16,9 @@ import (
 
 // Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream
 // formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of
-// predict on S, whose tables have bins of weights. Both in percent.
+// predict on S, whose tables have slots. Both in percent.
 func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
-	predict Predictor, bins *graph.Bins) (whole, served float64, err error) {
+	predict Predictor, slots graph.Slots) (whole, served float64, err error) {
 	d, _, err = features.Encode(d, b.Schema, schema.FitOptions{})
 	if err != nil {
 		return 0, 0, err
@@ -29,7 +29,7 @@ func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBat
 	if err != nil {
 		return 0, 0, err
 	}
-	onS := set.On(b.Mapping.Rows, bins)
+	onS := set.On(b.Mapping.Rows, slots)
 	return Run(Plain(model), set).Accuracy(set), Run(predict, onS).Accuracy(onS), nil
 }
 
@@ -80,7 +80,7 @@ func wholeModel(original *dataset.Original, b *artifact.Bundle) (infer.Deploymen
 		}
 		inputs := b.Preprocess.Raw(original.X)
 		if built.Architecture.Relational() {
-			return built.Frozen(built.Tables(original.Relations, inputs), &b.Preprocess), nil
+			return built.Frozen(built.Tables(original.Edges, inputs), &b.Preprocess), nil
 		}
 		return built.Neighbourhood(original.Adj, inputs, &b.Preprocess), nil
 	}

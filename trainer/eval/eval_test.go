@@ -53,7 +53,7 @@ func dense(m *graph.CSR) (out [][]float32) {
 
 // Paper's Eq. 11: r = aM. A node of T whose row of M is empty is known nevertheless.
 func TestEq11OnS(t *testing.T) {
-	on := attached().On(mapping(), nil)
+	on := attached().On(mapping(), graph.Slots{})
 	for k, want := range [][][]float32{{{.25, 1.5}, {0, 0}}, {{0, 0}}} {
 		expect.Same(t, want, dense(on.Batches[k].R), "r of batch %d", k)
 	}
@@ -94,7 +94,7 @@ func TestSection8Accuracy(t *testing.T) {
 
 // Attachment is part of inference: on S arrivals are attached anew for every prediction.
 func TestSection8AttachmentCounts(t *testing.T) {
-	on := attached().On(mapping(), nil)
+	on := attached().On(mapping(), graph.Slots{})
 	for name, measure := range map[string]func(p Predictor){
 		"Run":    func(p Predictor) { Run(p, on) },
 		"Time":   func(p Predictor) { Time(p, on) },

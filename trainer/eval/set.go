@@ -61,26 +61,23 @@ func (s *Set) Apart() *Set {
 	return out
 }
 
-// InBins returns the same batches on T with each edge in the columns of its bin, as frozen tables of T are read.
-func (s *Set) InBins(bins *graph.Bins) *Set {
-	if bins == nil {
-		return s
-	}
+// InSlots returns the same batches on T with each edge in the columns of its slot, as frozen tables of T are read.
+func (s *Set) InSlots(slots graph.Slots) *Set {
 	out := s.Empty()
 	for _, b := range s.Batches {
-		out.Batches = append(out.Batches, b.InBins(bins))
+		out.Batches = append(out.Batches, b.InSlots(&slots))
 	}
 	return out
 }
 
-// On returns the same batches attached to S through M (N×N'): r = aM, by the bins of frozen tables.
+// On returns the same batches attached to S through M (N×N'): r = aM, by the slots of tables.
 // When time or memory of the result is measured, attachment through the rows of M, which are in memory, is done again
 // and counts as part of inference.
-func (s *Set) On(m *graph.CSR, bins *graph.Bins) *Set {
+func (s *Set) On(m *graph.CSR, slots graph.Slots) *Set {
 	out := s.Empty()
 	out.attach = func(k int) *attach.Batch {
 		b := &attach.Batch{X: s.Batches[k].X, Adj: s.Batches[k].Adj}
-		b.AttachThrough(s.Batches[k].R, m, bins)
+		b.AttachThrough(s.Batches[k].R, m, &slots)
 		return b
 	}
 	for k := range s.Batches {

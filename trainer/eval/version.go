@@ -16,9 +16,8 @@ type Version interface {
 	Predictor
 	// Rows sets rows[i] to the row of ids[i], the zero row for an unknown id.
 	Rows(ctx context.Context, ids []string, rows []attach.Row) error
-	// Attach attaches arrivals by the rows of their neighbours. Rows carry the relations of the edges, where edges have
-	// relations; weights[i][j] is the weight of the edge from arrival i to its neighbour j, and nil means that all are 1.
-	Attach(b *attach.Batch, neighbours [][]attach.Row, weights [][]float32)
+	// Attach attaches arrivals by the rows of their neighbours, which have their edges ([attach.Row]).
+	Attach(b *attach.Batch, neighbours [][]attach.Row)
 }
 
 // LookUp attaches nodes of a data set to a version, each on its own, in batches of at most size nodes. Neighbours are
@@ -28,21 +27,15 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 	for _, batch := range dataset.Batches(nodes, size) {
 		var ids []string
 		ends := make([]int, len(batch)) // of each node's neighbours in ids
-		weights := make([][]float32, len(batch))
-		var of []uint32
+		var edges []*attach.Edge
 		for k, i := range batch {
-			cols, vals := d.Adj.Row(int(i))
-			relations := relationsOf(d, int(i), cols)
+			cols, _ := d.Adj.Row(int(i))
+			of := edgesOf(d, int(i), cols)
 			for p, j := range cols {
-				if past && j >= i || relations != nil && relations[p] == 0 {
+				if past && j >= i || of[p].Relations == 0 {
 					continue
 				}
-				if ids = append(ids, d.IDs[j]); vals != nil {
-					weights[k] = append(weights[k], vals[p])
-				}
-				if relations != nil {
-					of = append(of, relations[p])
-				}
+				ids, edges = append(ids, d.IDs[j]), append(edges, of[p])
 			}
 			ends[k] = len(ids)
 		}
@@ -52,8 +45,8 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 				return nil, fmt.Errorf("reading the rows of M of %d neighbours: %w", len(ids), err)
 			}
 		}
-		for k := range of {
-			rows[k].Relations = of[k]
+		for k := range rows {
+			rows[k].Edge = edges[k]
 		}
 		neighbours := make([][]attach.Row, len(batch))
 		start := 0
@@ -61,7 +54,7 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 			neighbours[k], start = rows[start:end:end], end
 		}
 		b := &attach.Batch{X: d.X.Take(batch)}
-		v.Attach(b, neighbours, weights)
+		v.Attach(b, neighbours)
 		s.Batches, s.Labels = append(s.Batches, b), append(s.Labels, graph.Pick(d.Labels, batch))
 		if d.Targets != nil {
 			s.Targets = append(s.Targets, d.Targets.Take(batch))
@@ -70,21 +63,28 @@ func LookUp(ctx context.Context, d *dataset.Dataset, v Version, nodes []int32, s
 	return s, ctx.Err()
 }
 
-// relationsOf returns the relations, as bits, of a node's edges to its neighbours, cols, as an arrival brings them, 0
-// of an edge that it does not bring; nil: edges have none.
-func relationsOf(d *dataset.Dataset, node int, cols []int32) []uint32 {
-	if d.By == nil {
-		return nil
+// edgesOf returns a node's edges to its neighbours, cols, as an arrival brings them; without Relations those that it
+// does not bring.
+func edgesOf(d *dataset.Dataset, node int, cols []int32) []*attach.Edge {
+	slots, edges, n := d.Slots(), d.Adj, d.Nodes()
+	if slots.Relational() {
+		edges = d.Relations
 	}
-	of := make([]uint32, len(cols))
-	for r, blocks := range d.Relations.ByRelation(node, d.Nodes()) {
-		if d.By.Arriving != 0 && d.By.Leading()>>r&1 == 0 {
+	all := make([]*attach.Edge, len(cols))
+	for k := range all {
+		all[k] = new(attach.Edge)
+	}
+	brings := slots.Relations(0, graph.Outgoing|graph.Incoming) // of each type
+	for b := range edges.Blocks(node, n) {
+		sides := slots.Len() / max(1, len(slots.Types))
+		if brings>>(b.Slot%sides)&1 == 0 {
 			continue
 		}
-		for _, c := range blocks {
-			k, _ := slices.BinarySearch(cols, c-int32(r*d.Nodes()))
-			of[k] |= 1 << r
+		for k := b.Lo; k < b.Hi; k++ {
+			at, _ := slices.BinarySearch(cols, edges.ColIdx[k]-int32(b.Slot*n))
+			all[at].Relations |= 1 << b.Slot
+			all[at].Weights = append(all[at].Weights, edges.Weight(k))
 		}
 	}
-	return of
+	return all
 }

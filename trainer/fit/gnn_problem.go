@@ -96,7 +96,7 @@ func OnOriginal(s Shape, adj *graph.CSR, x *features.FactoredFeatures, labels []
 		inputs := NewInputs(x)
 		self := blocks{inputs}
 		for r := range arch.Relations() {
-			self = append(self, inputs.Through(adj.Relation(r, adj.Rows)))
+			self = append(self, inputs.Through(adj.Slot(r, adj.Rows)))
 		}
 		return GNNProblem{Shape: s, Classes: classes, Labels: labels, Hop: adj, Self: self}
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // NewRelational returns the design [X, P_1 X, …, P_R X, P_1² X, …] of pre(X), as far as so many hops, of some rows of a
-// graph [P_1 | … | P_R] ([graph.NewRelations]). Each block is explicit if that is cheaper, as of [NewPropagated].
+// graph [P_1 | … | P_R] ([graph.InSlots]). Each block is explicit if that is cheaper, as of [NewPropagated].
 func NewRelational(adj *graph.CSR, hops int, x *features.FactoredFeatures, rows []int32) Design {
 	n := adj.Rows
 	out := blocks{blockOf(x, rows, selection(rows, graph.Indices(n), n))}
 	paths := make([][]*graph.CSR, adj.Cols/n)
 	for range hops {
 		for r := range paths {
-			one := adj.Relation(r, n)
+			one := adj.Slot(r, n)
 			out = append(out, blockOf(x, rows, append(paths[r][:len(paths[r]):len(paths[r])], one.Take(rows))...))
 			paths[r] = append(paths[r], one)
 		}
@@ -98,7 +98,7 @@ type relational struct {
 func relationalLayers(p *GNNProblem, layers int, rng *rand.Rand) (out []layer) {
 	var hops, backs []*graph.CSR
 	for r := range p.Hop.Cols / p.Hop.Rows {
-		hop := p.Hop.Relation(r, p.Hop.Rows)
+		hop := p.Hop.Slot(r, p.Hop.Rows)
 		hops, backs = append(hops, hop), append(backs, hop.Transpose())
 	}
 	for k := 2; k <= layers; k++ {

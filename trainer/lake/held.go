@@ -78,7 +78,7 @@ func (h *Held) attach(neighbours [][]int32, ids []string) {
 	for k := range m {
 		o.Nodes, o.Index = append(o.Nodes, int32(n+k)), append(o.Index, int32(k))
 	}
-	h.Original = o
+	o.Edges, h.Original = o.Adj, o
 }
 
 // Neighbours returns the ids of the neighbours in T of a node, and how many neighbours it has in all.

@@ -33,14 +33,14 @@ func (p *Problem) Beside(t *infer.Tables, m infer.Model) *infer.Tables {
 }
 
 // ChooseShare keeps the share of the highest score, the smallest among equals, for a model, and returns the score.
-// plain are the model's tables, for all bins.
-func (p *Problem) ChooseShare(m infer.Model, plain *infer.Tables, bins *graph.Bins, score func() (float64, error)) (
+// plain are the model's tables, for edges of these weights.
+func (p *Problem) ChooseShare(m infer.Model, plain *infer.Tables, edges []float32, score func() (float64, error)) (
 	best float64, err error) {
 	vectors := graph.NewDense(p.adj.Rows, p.Vectors.Cols)
 	for c, i := range p.Candidates {
 		copy(vectors.Row(int(i)), p.Vectors.Row(c))
 	}
-	s := &structure{tables: infer.HopTables(p.adj, vectors, m.Hops, bins.Weights()...)}
+	s := &structure{tables: infer.HopTables(p.adj, vectors, m.Hops, edges...)}
 	if p.structures == nil {
 		p.structures = map[string]*structure{}
 	}

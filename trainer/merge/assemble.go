@@ -86,14 +86,13 @@ func (m *Merger) join(d *dataset.Dataset, fresh []edge, number []int32) {
 		more[e.from], more[back.from] = append(more[e.from], e), append(more[back.from], back)
 	}
 	d.Adj = m.form.wider(m.base.Adj, more, func(edge) bool { return true })
-	by := m.form.by
-	if by == nil {
+	by := m.base.By
+	if !by.Relational() {
 		return
 	}
 	out := make([]*graph.CSR, max(1, len(by.Types)))
 	for kind := range out {
-		old := m.base.Relations.Relation(kind*by.Len()/len(out), m.base.Nodes())
-		old.Val = nil
+		old := m.base.Relations.Slot(kind*by.Len()/len(out), m.base.Nodes())
 		out[kind] = m.form.wider(old, more, func(e edge) bool { return e.of == m.form.related(kind, false) })
 	}
 	d.Relate(by, out...)
@@ -106,7 +105,7 @@ func (f form) wider(old *graph.CSR, more [][]edge, takes func(edge) bool) *graph
 		entries += len(of)
 	}
 	adj := &graph.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1), ColIdx: make([]int32, 0, entries)}
-	if f.weighted {
+	if f.slots.Weighted {
 		adj.Val = make([]float32, 0, entries) // edges have weights, also if each is 1 now
 	}
 	var row []graph.Edge
@@ -119,7 +118,7 @@ func (f form) wider(old *graph.CSR, more [][]edge, takes func(edge) bool) *graph
 		row = row[:0]
 		for _, e := range of {
 			if takes(e) {
-				row = append(row, graph.Edge{Col: e.to, Val: f.ofWeight(e.of)})
+				row = append(row, graph.Edge{Col: e.to, Val: e.weight})
 			}
 		}
 		if len(row) == 0 {
@@ -136,7 +135,7 @@ func (f form) wider(old *graph.CSR, more [][]edge, takes func(edge) bool) *graph
 			return cmp.Or(cmp.Compare(a.Col, b.Col), cmp.Compare(b.Val, a.Val))
 		})
 		for _, e := range slices.CompactFunc(row, func(a, b graph.Edge) bool { return a.Col == b.Col }) {
-			if adj.ColIdx = append(adj.ColIdx, e.Col); f.weighted {
+			if adj.ColIdx = append(adj.ColIdx, e.Col); f.slots.Weighted {
 				adj.Val = append(adj.Val, e.Val)
 			}
 		}

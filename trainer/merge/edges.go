@@ -11,13 +11,14 @@ import (
 type edge struct {
 	from, to int32
 	of       property
-	listed   bool // in the list of the arrival from: it goes with that arrival
+	weight   float32 // 1 where edges have none
+	listed   bool    // in the list of the arrival from: it goes with that arrival
 }
 
 // turned returns the same edge from its other end.
 func (f form) turned(e edge) edge {
 	e.from, e.to = e.to, e.from
-	if f.directed() {
+	if f.slots.Directed {
 		e.of ^= 1
 	}
 	return e
@@ -29,17 +30,12 @@ type ends struct {
 	of       property
 }
 
-func (f form) ends(e edge) ends {
-	if f.weighted {
-		e.of = 0
-	}
-	return ends{e.from, e.to, e.of}
-}
+func (e *edge) ends() ends { return ends{e.from, e.to, e.of} }
 
 // match returns the edges that the graph does not have, each once and with its largest weight, those of the graph that
 // have a larger weight now, and the edges that wait for an id.
 func (m *Merger) match() (fresh []edge, waiting []edge) {
-	w := queue{form: m.form, places: map[ends]int{}}
+	w := queue{places: map[ends]int{}}
 	for k, e := range m.edges {
 		from, to := &m.nodes[e.from], &m.nodes[e.to]
 		switch {
@@ -74,15 +70,15 @@ func (n *node) lost() bool { return n.gone || n.again && !n.known }
 // that has arrived are new in T.
 func (m *Merger) fresh(edges []edge) []edge {
 	slices.SortFunc(edges, func(a, b edge) int {
-		x, y := m.form.ends(a), m.form.ends(b)
-		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to), cmp.Compare(x.of, y.of), cmp.Compare(b.of, a.of))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.of, b.of),
+			cmp.Compare(b.weight, a.weight))
 	})
-	edges = slices.CompactFunc(edges, func(a, b edge) bool { return m.form.ends(a) == m.form.ends(b) })
+	edges = slices.CompactFunc(edges, func(a, b edge) bool { return a.ends() == b.ends() })
 	return slices.DeleteFunc(edges, func(e edge) bool {
 		if m.before(e.from) && m.before(e.to) {
-			was, is := m.form.find(m.base, e.from, e.to, e.of)
+			was, is := m.form.find(m.base, e)
 			switch {
-			case is && e.of <= was:
+			case is && e.weight <= was:
 				return true
 			case is:
 				m.Report.Heavier++
@@ -101,32 +97,31 @@ func (m *Merger) before(i int32) bool { return int(i) < len(m.base.IDs) && !m.no
 // queue has the edges that wait for an id, in the order in which they came. One that comes again waits once, with the
 // larger of its weights.
 type queue struct {
-	form   form
 	edges  []edge
-	before []property // of the edges of earlier merges
+	before []float32 // weights of the edges of earlier merges
 	places map[ends]int
 }
 
 func (q *queue) put(e edge, before bool) {
-	of := q.form.ends(e)
+	of := e.ends()
 	at, is := q.places[of]
 	if !is {
 		at = len(q.edges)
 		q.places[of], q.edges = at, append(q.edges, e)
 		if before {
-			q.before = append(q.before, e.of)
+			q.before = append(q.before, e.weight)
 		}
 	}
-	q.edges[at].of = max(q.edges[at].of, e.of)
+	q.edges[at].weight = max(q.edges[at].weight, e.weight)
 	if before {
-		q.before[at] = max(q.before[at], e.of)
+		q.before[at] = max(q.before[at], e.weight)
 	}
 }
 
 // latest returns at most so many edges, the latest ones, and counts what became of the others.
 func (q *queue) latest(most int, r *Report) []edge {
 	for k, was := range q.before {
-		if q.edges[k].of > was {
+		if q.edges[k].weight > was {
 			r.Heavier++
 		}
 	}
@@ -139,7 +134,7 @@ func (q *queue) latest(most int, r *Report) []edge {
 // open returns the edges that wait as the data set keeps them. number has the nodes of the data set.
 func (m *Merger) open(waiting []edge, number []int32) (open []graphsaint.Waiting) {
 	for _, e := range waiting {
-		open = append(open, m.form.waiting(number[e.from], m.nodes[e.from].id, m.nodes[e.to].id, e.of))
+		open = append(open, m.form.waiting(number[e.from], m.nodes[e.from].id, m.nodes[e.to].id, e))
 	}
 	return open
 }

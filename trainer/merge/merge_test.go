@@ -60,7 +60,7 @@ func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 			continue
 		}
 		a := arrivals[k]
-		if by := m.Relations(); by != nil { // as a decoder reads them
+		if by := m.Relations(); by.Relational() { // as a decoder reads them
 			a.Relate(func(kind string, directions uint32) uint32 { return by.Relations(by.Type(kind), directions) })
 		}
 		_ = m.Arrival(&a) // counted

@@ -43,7 +43,7 @@ type Merger struct {
 
 // New returns a merger for a graph, which it does not change.
 func New(base *dataset.Dataset) *Merger {
-	m := &Merger{MaxWaiting: DefaultWaiting, base: base, form: form{weighted: base.Adj.Val != nil, by: base.By},
+	m := &Merger{MaxWaiting: DefaultWaiting, base: base, form: form{base.Slots()},
 		Report: Report{Refused: map[string]int{}, UnknownClass: map[string]int{}, LabelRefused: map[string]int{}},
 		nodes:  make([]node, len(base.IDs)), index: make(map[string]int32, len(base.IDs)),
 		labels: map[string]label{}, forgotten: map[string]bool{}}
@@ -70,7 +70,8 @@ func New(base *dataset.Dataset) *Merger {
 		if from < 0 {
 			from = m.place(w.From)
 		}
-		m.edges = append(m.edges, edge{from: from, to: m.place(w.ID), of: m.form.ofWaiting(w)})
+		m.edges = append(m.edges, edge{from: from, to: m.place(w.ID), of: m.form.ofWaiting(w),
+			weight: m.form.weight(w.Weight)})
 	}
 	m.waited = len(m.edges)
 	return m
@@ -89,15 +90,11 @@ func (m *Merger) place(id string) int32 {
 }
 
 // Relations are those by which arrivals' edges are to be read before [Merger.Arrival] takes them
-// ([event.Arrival.Relate]); nil: the graph's edges have neither types nor directions. T has edges of both directions,
-// also where consumers read those of one.
-func (m *Merger) Relations() *graph.Bins {
-	if m.form.by == nil {
-		return nil
-	}
-	all := *m.form.by
+// ([event.Arrival.Relate]). T has edges of both directions, also where consumers read those of one.
+func (m *Merger) Relations() graph.Slots {
+	all := m.form.slots
 	all.Arriving = 0
-	return &all
+	return all
 }
 
 // Arrival takes the next arrival and copies the parts that it keeps. One whose features do not fit the graph is counted
@@ -128,11 +125,12 @@ func (m *Merger) Arrival(a *event.Arrival) error {
 	if int(i) >= len(m.base.IDs) {
 		m.joined = append(m.joined, i)
 	}
-	ids, of, dropped, unknown := m.form.edgesOf(a)
+	ids, edges, dropped, unknown := m.form.edgesOf(a)
 	m.Report.UnknownTypes += unknown
 	m.Dropped(dropped)
 	for k, id := range ids {
-		m.edges = append(m.edges, edge{from: i, to: m.place(id), of: of[k], listed: true})
+		edges[k].from, edges[k].to, edges[k].listed = i, m.place(id), true
+		m.edges = append(m.edges, edges[k])
 	}
 	return nil
 }
@@ -178,7 +176,8 @@ func (m *Merger) Edge(e *event.Edge) {
 		m.Report.UnknownTypes++
 		return
 	}
-	m.edges = append(m.edges, edge{from: m.place(e.Source), to: m.place(e.Target), of: of})
+	m.edges = append(m.edges, edge{from: m.place(e.Source), to: m.place(e.Target), of: of,
+		weight: m.form.weight(e.Weight)})
 }
 
 // Forget takes an id that is to be forgotten: the node of the graph, whatever its role, and the arrivals with the id so

@@ -39,7 +39,7 @@ type oracleEdge struct {
 // name is the edge's, in one form whichever end it was named under.
 func (o *oracle) name(e *oracleEdge) string {
 	a, b := e.a, e.b
-	if o.form != "directions" && o.form != "types and directions" {
+	if !has(o.form, "directions") {
 		a, b = min(a, b), max(a, b)
 	}
 	return a + ">" + b + e.kind
@@ -88,12 +88,13 @@ func (o *oracle) link(a *event.Arrival, count int) {
 	list := map[string]*oracleEdge{}
 	for k, id := range a.Edges[:count] {
 		e := &oracleEdge{a: a.ID, b: id, weight: 1}
-		switch {
-		case id == a.ID:
+		if id == a.ID {
 			continue
-		case o.form == "weights":
-			e.weight = a.Weight(k)
-		case o.form == "types" || o.form == "types and directions":
+		}
+		if has(o.form, "weights") {
+			e.weight = a.Weights[k]
+		}
+		if has(o.form, "types") {
 			if e.kind = a.Types[k]; e.kind == "lends" {
 				continue
 			}
@@ -102,7 +103,7 @@ func (o *oracle) link(a *event.Arrival, count int) {
 			e.a, e.b = e.b, e.a
 		}
 		if before := list[o.name(e)]; before != nil {
-			if o.form == "weights" {
+			if has(o.form, "weights") {
 				before.weight += e.weight
 			}
 			continue
@@ -138,7 +139,7 @@ func (o *oracle) end() (edges, waiting map[string]float32) {
 // edgesOf returns the edges of a data set with ids of one letter, as oracle.name names them, with their weights.
 func edgesOf(d *dataset.Dataset) map[string]float32 {
 	edges := map[string]float32{}
-	if d.By == nil {
+	if !d.By.Relational() {
 		for i := range d.Adj.Rows {
 			cols, vals := d.Adj.Row(i)
 			for k, j := range cols {
@@ -162,6 +163,9 @@ func edgesOf(d *dataset.Dataset) map[string]float32 {
 				name += e.Types[k]
 			}
 			edges[name] = 1
+			if e.Weights != nil {
+				edges[name] = e.Weights[len(e.Weights)-len(e.To)-len(e.From)+k]
+			}
 		}
 	}
 	return edges
@@ -225,7 +229,7 @@ func compareWithOracle(t *rapid.T, form string) {
 		if w.In {
 			e.a, e.b = e.b, e.a
 		}
-		if waits[o.name(e)] = w.Weight; form != "weights" {
+		if waits[o.name(e)] = w.Weight; !has(form, "weights") {
 			waits[o.name(e)] = 1
 		}
 	}

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"math"
 	"slices"
 
 	"rivulet/dataset"
@@ -10,134 +9,110 @@ import (
 	"rivulet/graph"
 )
 
-// form says whether the edges of a graph have weights, types and directions, or neither.
-type form struct {
-	weighted bool
-	by       *graph.Bins // types and directions; nil: edges have neither
-}
+// form says whether the edges of a graph have weights, types and directions.
+type form struct{ slots graph.Slots }
 
-// property is an edge's weight, or its type and direction, as a number: the bits of the weight; or twice the place of
-// its type among the graph's, and one more where it leads from its second end to its first. It is 0 where edges have
-// neither.
+// property is an edge's type and direction as a number: twice the place of its type among the graph's, and one more
+// where it leads from its second end to its first. It is 0 where edges have neither.
 type property uint32
 
-// weight returns the property of a weight. Weights are above 0, so that a larger weight is a larger property.
-func (f form) weight(w float32) property {
-	if !f.weighted {
-		return 0
-	}
-	if w == 0 { // the record gives none
-		w = 1
-	}
-	return property(math.Float32bits(w))
-}
-
-// ofWeight returns the weight of an edge; 1 where edges have none.
-func (f form) ofWeight(p property) float32 {
-	if !f.weighted {
+// weight returns the weight of an edge as the graph keeps it; 0: the record gives none.
+func (f form) weight(w float32) float32 {
+	if !f.slots.Weighted || w == 0 {
 		return 1
 	}
-	return math.Float32frombits(uint32(p))
+	return w
 }
-
-// directed reports whether edges have directions.
-func (f form) directed() bool { return f.by != nil && f.by.Directed }
 
 // related returns the property of an edge of a type; back: it leads from its second end to its first.
 func (f form) related(kind int, back bool) property {
 	p := property(2 * kind)
-	if back && f.directed() {
+	if back && f.slots.Directed {
 		p++
 	}
 	return p
 }
 
-// edgesOf returns the ids at the other ends of an arrival's edges, each edge once, with their properties; how many
-// entries were dropped because they name the arrival or an edge again; and how many edges have no type of the graph.
-// Weights of entries that name a neighbour again are added up, as those of a table of edges are.
-func (f form) edgesOf(a *event.Arrival) (ids []string, of []property, dropped, unknown int) {
-	kept := event.Arrival{ID: a.ID, Edges: slices.Clone(a.Edges)}
-	if f.weighted {
+// ofSlot returns the property of an edge of a slot.
+func (f form) ofSlot(slot int) property {
+	if f.slots.Directed {
+		return property(slot)
+	}
+	return property(2 * slot)
+}
+
+// slot returns the slot of the edge in the row of its first end.
+func (f form) slot(p property) int {
+	if f.slots.Directed {
+		return int(p)
+	}
+	return int(p / 2)
+}
+
+// edgesOf returns an arrival's edges, each once, by the ids at their other ends; how many entries were dropped because
+// they name the arrival or an edge again; and how many edges have no type of the graph. Weights of entries that name an
+// edge again are added up, as those of a table of edges are.
+func (f form) edgesOf(a *event.Arrival) (ids []string, edges []edge, dropped, unknown int) {
+	kept := event.Arrival{ID: a.ID, Edges: slices.Clone(a.Edges), Relations: slices.Clone(a.Relations)}
+	if f.slots.Weighted {
 		kept.Weights = slices.Clone(a.Weights)
 	}
-	if f.by != nil {
-		kept.Relations = slices.Clone(a.Relations)
-	}
 	dropped = kept.NormaliseEdges()
-	for k, id := range kept.Edges {
-		if f.by == nil {
-			ids, of = append(ids, id), append(of, f.weight(kept.Weight(k)))
-			continue
+	kept.EachEdge(func(k int, relations uint32, weights []float32) {
+		if !f.slots.Relational() {
+			ids, edges = append(ids, kept.Edges[k]), append(edges, edge{weight: f.weight(kept.Weight(k))})
+			return
 		}
-		if kept.Relations[k] == 0 {
+		if relations == 0 {
 			unknown++
 		}
-		for r := range f.by.Len() {
-			if kept.Relations[k]>>r&1 == 0 {
-				continue
+		for at, slot := range event.Bits(relations) {
+			w := float32(1)
+			if weights != nil {
+				w = weights[at]
 			}
-			kind, back := r, false
-			if f.directed() {
-				kind, back = r/2, r%2 == 1
-			}
-			ids, of = append(ids, id), append(of, f.related(kind, back))
+			ids, edges = append(ids, kept.Edges[k]), append(edges, edge{of: f.ofSlot(slot), weight: f.weight(w)})
 		}
-	}
-	return ids, of, dropped, unknown
+	})
+	return ids, edges, dropped, unknown
 }
 
 // edgeOf returns the property of an edge of its own; not known: it has no type of the graph.
 func (f form) edgeOf(e *event.Edge) (of property, known bool) {
-	if f.by == nil {
-		return f.weight(e.Weight), true
-	}
-	kind := f.by.Type(e.Type)
+	kind := f.slots.Type(e.Type)
 	return f.related(max(0, kind), false), kind >= 0
 }
 
 // waiting returns an edge to an id that is no node yet, from a node or, if that is below 0, from such an id.
-func (f form) waiting(node int32, from, id string, p property) graphsaint.Waiting {
-	w := graphsaint.Waiting{Node: node, ID: id}
+func (f form) waiting(node int32, from, id string, e edge) graphsaint.Waiting {
+	w := graphsaint.Waiting{Node: node, ID: id, In: e.of&1 == 1}
 	if node < 0 {
 		w.Node, w.From = -1, from
 	}
-	switch {
-	case f.weighted:
-		w.Weight = f.ofWeight(p)
-	case f.by != nil:
-		if w.In = p&1 == 1; f.by.Types != nil {
-			w.Type = f.by.Types[p/2]
-		}
+	if f.slots.Weighted {
+		w.Weight = e.weight
+	}
+	if f.slots.Types != nil {
+		w.Type = f.slots.Types[e.of/2]
 	}
 	return w
 }
 
 // ofWaiting returns the property of an edge that waits.
 func (f form) ofWaiting(w *graphsaint.Waiting) property {
-	if f.by == nil {
-		return f.weight(w.Weight)
-	}
-	return f.related(max(0, f.by.Type(w.Type)), w.In)
+	return f.related(max(0, f.slots.Type(w.Type)), w.In)
 }
 
-// find returns the property of an edge that a data set has between two nodes: the same as p in all but the weight.
-func (f form) find(d *dataset.Dataset, from, to int32, p property) (property, bool) {
-	if f.by == nil {
-		cols, vals := d.Adj.Row(int(from))
-		at, is := slices.BinarySearch(cols, to)
-		if !is || vals == nil {
-			return 0, is
-		}
-		return f.weight(vals[at]), true
+// find returns the weight of an edge that a data set has between two nodes.
+func (f form) find(d *dataset.Dataset, e edge) (weight float32, is bool) {
+	edges := d.Adj
+	if f.slots.Relational() {
+		edges = d.Relations
 	}
-	kind := int32(p / 2)
-	if f.directed() {
-		kind *= 2 // the relation of the direction from row to column
-		if p&1 == 1 {
-			from, to = to, from
-		}
+	cols, _ := edges.Row(int(e.from))
+	at, is := slices.BinarySearch(cols, int32(f.slot(e.of)*d.Nodes())+e.to)
+	if !is {
+		return 0, false
 	}
-	cols, _ := d.Relations.Row(int(from))
-	_, is := slices.BinarySearch(cols, kind*int32(d.Nodes())+to)
-	return p, is
+	return edges.Weight(edges.RowPtr[e.from] + at), true
 }

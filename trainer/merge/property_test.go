@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,25 +15,33 @@ import (
 	"rivulet/graph"
 )
 
-// formed returns path with edges of a form: weights, types, directions, or types with directions.
+// formed returns path with edges of a form, one of [forms].
 func formed(form string) *dataset.Dataset {
 	d := path()
 	out := &graph.CSR{Rows: 6, Cols: 6, RowPtr: []int{0, 1, 2, 3, 4, 5, 5}, ColIdx: []int32{1, 2, 3, 4, 5}}
 	none := &graph.CSR{Rows: 6, Cols: 6, RowPtr: make([]int, 7)}
-	switch form {
-	case "weights":
-		d.Adj.Val = []float32{2, 2, 3, 3, 4, 4, 0.5, 0.5, 1, 1}
-	case "types":
-		d.Relate(&graph.Bins{Types: []string{"buys", "views"}}, d.Adj, none)
-	case "directions":
-		d.Relate(&graph.Bins{Directed: true}, out)
-	case "types and directions":
-		d.Relate(&graph.Bins{Types: []string{"buys", "views"}, Directed: true}, out, out.Transpose())
+	if has(form, "weights") {
+		d.Adj.Val, out.Val = []float32{2, 2, 3, 3, 4, 4, 0.5, 0.5, 1, 1}, []float32{2, 3, 4, 0.5, 1}
+	}
+	by := graph.Slots{Directed: has(form, "directions")}
+	if has(form, "types") {
+		by.Types = []string{"buys", "views"}
+	}
+	switch {
+	case by.Directed && by.Types != nil:
+		d.Relate(by, out, out.Transpose())
+	case by.Directed:
+		d.Relate(by, out)
+	case by.Types != nil:
+		d.Relate(by, d.Adj, none)
 	}
 	return d
 }
 
-var forms = []string{"weights", "types", "directions", "types and directions"}
+var forms = []string{"weights", "types", "directions", "types and directions", "types and weights",
+	"directions and weights", "types, directions and weights"}
+
+func has(form, what string) bool { return strings.Contains(form, what) }
 
 // streamOf draws arrivals and edges of their own with weights, types and directions.
 func streamOf(t *rapid.T, form string) (arrivals []event.Arrival) {
@@ -47,17 +56,18 @@ func streamOf(t *rapid.T, form string) (arrivals []event.Arrival) {
 			arrivals = append(arrivals, e)
 		default:
 			a := arrived(ids.Draw(t, "id"), float32(n), 2, rapid.SliceOfN(ids, 0, 6).Draw(t, "edges")...)
-			if form == "weights" {
-				for range a.Edges {
+			if form != "weights" {
+				a.Incoming = rapid.SliceOfN(ids, 0, 3).Draw(t, "edges to it")
+			}
+			for range len(a.Edges) + len(a.Incoming) {
+				if has(form, "weights") {
 					a.Weights = append(a.Weights, float32(rapid.IntRange(1, 8).Draw(t, "weight"))/2)
 				}
-			} else {
-				a.Incoming = rapid.SliceOfN(ids, 0, 3).Draw(t, "edges to it")
-				for range len(a.Edges) + len(a.Incoming) {
+				if form != "weights" {
 					a.Types = append(a.Types, kinds.Draw(t, "type"))
 				}
-				a.JoinIncoming()
 			}
+			a.JoinIncoming()
 			arrivals = append(arrivals, a)
 		}
 	}

@@ -12,21 +12,21 @@ import (
 // oversampling is the number of random directions, beyond the two that are wanted, from which these are found.
 const oversampling = 12
 
-// read returns the last table that an arrival reads, a row for each synthetic node: of edges with weights the mean over
-// the tables of their bins. On the shared sets nearest neighbours by it are of one class more often (0.994, 0.84 and
+// read returns the last table that an arrival reads, a row for each synthetic node: the mean over
+// the tables of all slots. On the shared sets nearest neighbours by it are of one class more often (0.994, 0.84 and
 // 0.92 of them) than by X', ÂX' or Â²X' (at most 0.31, 0.48 and 0.80), and the dictionary of growth is no better.
 func read(b *artifact.Bundle) *graph.Dense {
 	for _, m := range b.Models {
 		if m.Name == b.Manifest.DefaultModel && m.Tables != nil {
-			return overBins(m.Tables.U[len(m.Tables.U)-1], b.Synthetic.X.Rows)
+			return overSlots(m.Tables.U[len(m.Tables.U)-1], b.Synthetic.X.Rows)
 		}
 	}
 	hat := graph.Normalised(b.Synthetic.Adj)
 	return graph.Mul(hat, graph.Mul(hat, b.Synthetic.X))
 }
 
-// overBins returns the mean of the tables that lie one below the other, n rows each.
-func overBins(tables *graph.Dense, n int) *graph.Dense {
+// overSlots returns the mean of the tables that lie one below the other, n rows each.
+func overSlots(tables *graph.Dense, n int) *graph.Dense {
 	out := graph.NewDense(n, tables.Cols)
 	for i := range tables.Rows {
 		graph.Axpy(out.Row(i%n), float32(n)/float32(tables.Rows), tables.Row(i))

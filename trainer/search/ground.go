@@ -26,34 +26,32 @@ type Ground struct {
 	Inputs  preprocess.Inputs          // the same, seen through weights
 	Pre     *preprocess.Parameters
 	Judges  *eval.Set
-	Nodes   []int32     // of a sample; nil: all of T
-	Bins    *graph.Bins // of T's weights or relations
+	Nodes   []int32 // of a sample; nil: all of T
+	Slots   graph.Slots
 }
 
 // Sample returns the ground of some nodes of a T; raw are their features, adj the graph that they induce, and index the
 // number of each node of T in it, -1 of the others. Of the judges' edges it has those that lead to these nodes.
 func (g *Ground) Sample(nodes, index []int32, adj *graph.CSR, raw graph.Features) *Ground {
 	out := &Ground{Adj: adj, X: &features.FactoredFeatures{Raw: g.X.Raw.Take(nodes), Factor: g.X.Factor,
-		Offset: g.X.Offset}, Inputs: g.Pre.Raw(raw), Pre: g.Pre, Judges: g.Judges.Empty(), Nodes: nodes, Bins: g.Bins,
+		Offset: g.X.Offset}, Inputs: g.Pre.Raw(raw), Pre: g.Pre, Judges: g.Judges.Empty(), Nodes: nodes, Slots: g.Slots,
 		Task: g.Task}
 	if g.Targets != nil {
 		out.Targets = g.Targets.Take(nodes)
 	}
 	out.Labels = graph.Pick(g.Labels, nodes)
 	for _, b := range g.Judges.Batches {
-		out.Judges.Batches = append(out.Judges.Batches, attachedTo(b, index, len(nodes)))
+		out.Judges.Batches = append(out.Judges.Batches, attachedTo(b, &g.Slots, index, len(nodes)))
 	}
 	return out
 }
 
 // attachedTo returns a batch on T with the edges to the nodes that index numbers, attached to these.
-func attachedTo(b *attach.Batch, index []int32, nodes int) *attach.Batch {
-	all := graph.Indices(b.R.Rows)
-	if b.R.Cols > len(index) { // edges have relations
-		return &attach.Batch{X: b.X, R: b.R.CutRelations(all, index, nodes), Known: b.Known}
+func attachedTo(b *attach.Batch, slots *graph.Slots, index []int32, nodes int) *attach.Batch {
+	out := &attach.Batch{X: b.X, R: slots.Cut(b.R, graph.Indices(b.R.Rows), index, nodes), Known: b.Known, Adj: b.Adj}
+	if !slots.Relational() {
+		out.Count()
 	}
-	out := &attach.Batch{X: b.X, R: b.R.Submatrix(all, index, nodes), Adj: b.Adj}
-	out.Count()
 	return out
 }
 
@@ -83,11 +81,11 @@ func (g *Ground) Behind(m *graph.CSR) Validator {
 		if err != nil {
 			return 0, err
 		}
-		onS, err := fitter.Fit(of.Tables(g.Adj, g.Inputs, g.Bins.Weights()...))
+		onS, err := fitter.Fit(of.Tables(g.Adj, g.Inputs, g.Slots.Made()...))
 		if err != nil {
 			return 0, err
 		}
-		return Accuracy(eval.Plain(of.Frozen(onS, g.Pre)), g.Judges.On(m, of.Architecture.Bins(g.Bins))), nil
+		return Accuracy(eval.Plain(of.Frozen(onS, g.Pre)), g.Judges.On(m, of.Architecture.Slots(g.Slots))), nil
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // [infer.Network.Tables].
 func (f *Fitter) Features(adj *graph.CSR, x *features.FactoredFeatures, count int, edges ...float32) (*infer.Tables,
 	error) {
-	return ofBins(edges, func(edge float32) (*infer.Tables, error) { return f.features(adj, x, count, edge) })
+	return ofSlots(edges, func(edge float32) (*infer.Tables, error) { return f.features(adj, x, count, edge) })
 }
 
 // features are Features for the edges of a weight.

@@ -39,7 +39,7 @@ func TestSection5TablesOfFeatures(t *testing.T) {
 		fitter, err := NewFitter(convert.Sparse(m, n, syn), MeetingWeights(onT))
 		expect.OK(t, err)
 		factored, count := features.Factor(x, pre), rapid.IntRange(1, 4).Draw(t, "K")
-		got, err := fitter.Features(onT, factored, count)
+		got, err := fitter.Features(onT, factored, count, 1)
 		expect.OK(t, err)
 		want := reference.RidgeTables(adj, m, reference.HopTables(adj, convert.Matrix(factored.Block(0, d)), count))
 		if len(got.U) != count || got.C == nil {

@@ -72,21 +72,17 @@ func normalEquations(m *graph.CSR, w []float32) *mat.SymDense {
 	return normal
 }
 
-// Fit returns the tables of S for tables of T, for each bin of weights if there are several.
+// Fit returns the tables of S for tables of T, for each slot.
 func (f *Fitter) Fit(t *infer.Tables) (*infer.Tables, error) {
-	n := f.m.Rows
-	if t.Nodes() == n {
-		return f.fit(t)
-	}
-	var bins []*infer.Tables
-	for lo := 0; lo < t.Nodes(); lo += n {
+	var all []*infer.Tables
+	for lo, n := 0, f.m.Rows; lo < t.Nodes(); lo += n {
 		of, err := f.fit(t.Rows(lo, lo+n))
 		if err != nil {
 			return nil, err
 		}
-		bins = append(bins, of)
+		all = append(all, of)
 	}
-	return infer.Below(bins...), nil
+	return infer.Below(all...), nil
 }
 
 func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
@@ -110,22 +106,19 @@ func (f *Fitter) fit(t *infer.Tables) (*infer.Tables, error) {
 // one at a time is in memory.
 func (f *Fitter) Propagation(adj *graph.CSR, seeds *graph.Dense, alpha float32, edges ...float32) (*infer.Tables,
 	error) {
-	return ofBins(edges, func(edge float32) (*infer.Tables, error) { return f.propagation(adj, seeds, alpha, edge) })
+	return ofSlots(edges, func(edge float32) (*infer.Tables, error) { return f.propagation(adj, seeds, alpha, edge) })
 }
 
-// ofBins puts the tables for edges of each weight one below the other; no weights are one of 1.
-func ofBins(edges []float32, of func(edge float32) (*infer.Tables, error)) (*infer.Tables, error) {
-	if len(edges) == 0 {
-		return of(1)
-	}
-	bins := make([]*infer.Tables, len(edges))
-	for b, edge := range edges {
+// ofSlots puts the tables for edges of each weight one below the other.
+func ofSlots(edges []float32, of func(edge float32) (*infer.Tables, error)) (*infer.Tables, error) {
+	all := make([]*infer.Tables, len(edges))
+	for k, edge := range edges {
 		var err error
-		if bins[b], err = of(edge); err != nil {
+		if all[k], err = of(edge); err != nil {
 			return nil, err
 		}
 	}
-	return infer.Below(bins...), nil
+	return infer.Below(all...), nil
 }
 
 // propagation are the tables of Propagation for edges of a weight.

@@ -60,10 +60,10 @@ func TestModelsAnswerAsPyTorchGeometric(t *testing.T) {
 		var logits *graph.Dense
 		switch whole := pattern(9, 9, adj[:81]); {
 		case model == "dirsage":
-			all := graph.NewRelations(whole, whole.Transpose())
+			all := graph.InSlots(whole, whole.Transpose()).Means(9)
 			logits = m.LogitsOf(all, m.Tables(all, plain.Raw(x)), x, plain)
 		case model == "rgcn":
-			all := graph.NewRelations(whole, pattern(9, 9, adj[81:162]), pattern(9, 9, adj[162:]))
+			all := graph.InSlots(whole, pattern(9, 9, adj[81:162]), pattern(9, 9, adj[162:])).Means(9)
 			logits = m.LogitsOf(all, m.Tables(all, plain.Raw(x)), x, plain)
 		default:
 			logits = m.Joint(whole, plain.Raw(x), plain).(infer.NodeLogits).GraphLogits(nobody)

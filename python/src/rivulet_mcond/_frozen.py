@@ -2,7 +2,7 @@
 
 Notation: n arrivals, m = N' synthetic nodes, r = aM (n×m) their edges to them, deg (n) their known neighbours,
 or the sum of the edges' weights, q = (1 + deg)^-½ as a column. u_t and c are the tables of a model's file, side
-by side in one product with r. Where edges are read by weight or relation, r and the tables have m for each bin.
+by side in one product with r. Where edges have weights or relations, r and the tables have m for each slot.
 """
 
 from __future__ import annotations

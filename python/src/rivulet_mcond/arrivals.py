@@ -96,12 +96,16 @@ class Edge(NamedTuple):
     """An edge of an arrival to one neighbour: what the record says of it, taken together."""
 
     id: str
-    weight: float
-    """The sum of the weights that are given for the id; 1 where none is."""
-    directions: int
-    """OUTGOING, INCOMING, or both."""
-    types: tuple[tuple[str, int], ...] = ()
-    """Each type of the edge, empty for none, with its directions; none: the record tells no types."""
+    weights: tuple[tuple[str, int, float], ...]
+    """Each type, empty for none, with a direction and the sum of the weights given for these, 1 of none."""
+
+    @property
+    def weight(self) -> float:
+        """The weight where types and directions are not read: of all types, the larger of both directions."""
+        return max(
+            min(sum(weight for _, to, weight in self.weights if to == direction), FLOAT32_MAX)
+            for direction in (OUTGOING, INCOMING)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +118,7 @@ class Arrival:
     time: str | None = None
     """RFC 3339."""
     weights: tuple[float, ...] | None = None
-    """Of the edges; None: each is 1."""
+    """Of the edges, and of the incoming ones behind them; None: each is 1."""
     incoming: tuple[str, ...] = ()
     """Neighbours whose edges lead to the node."""
     types: tuple[str, ...] | None = None
@@ -133,8 +137,8 @@ class Arrival:
     ) -> None:
         """Take features as Dense, Sparse or Named, or as a list of all d numbers; ids are text or integers.
 
-        Weights, as many as edges, may stand in the edges instead, as may directions and types: see EdgeLike.
-        Types are as many as edges and, behind them, incoming.
+        Weights may stand in the edges instead, as may directions and types: see EdgeLike.
+        Weights and types are as many as edges and, behind them, incoming.
         """
         if not isinstance(features, Dense | Sparse | Named):
             features = Dense(features)
@@ -153,10 +157,8 @@ class Arrival:
             if numbers is not None:
                 _refuse("unparsable", "weights", "is there, and edges have weights of their own")
             numbers = [_weight(w, f"weights[{k}]") for k, w in enumerate(_floats(weights, "weights").tolist())]
-            if len(numbers) != len(out):
-                _refuse("unparsable", "weights", f"{len(numbers)} weights for {len(out)} edges")
-        if numbers is not None and into:
-            _refuse("unparsable", "weights", "are given beside edges to the node, which have none")
+        if numbers is not None and len(numbers) != len(out) + len(into):
+            _refuse("unparsable", "weights", f"{len(numbers)} weights for {len(out) + len(into)} edges")
         object.__setattr__(self, "id", node_id(id, "id"))
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "edges", tuple(out))
@@ -179,20 +181,18 @@ class Arrival:
     def neighbours(self) -> list[Edge]:
         """Return an edge for each distinct neighbour, without the arrival itself, in the order of the record."""
         if self.weights is None and not self.incoming and self.types is None:
-            return [Edge(id, 1.0, OUTGOING) for id in dict.fromkeys(self.edges) if id != self.id]
-        out: dict[str, Edge] = {}
+            return [Edge(id, (("", OUTGOING, 1.0),)) for id in dict.fromkeys(self.edges) if id != self.id]
+        out: dict[str, dict[tuple[str, int], float]] = {}
         ids = [*self.edges, *self.incoming]
-        weights = self.weights or (1.0,) * len(ids)
+        weights = self.weights or (0.0,) * len(ids)
         for k, (id, weight, kind) in enumerate(zip(ids, weights, self.types or [""] * len(ids), strict=True)):
-            direction = OUTGOING if k < len(self.edges) else INCOMING
-            met = out.get(id, Edge(id, 0.0, 0))
-            total = met.weight + weight if self.weights is not None else 1.0
-            types = dict(met.types)
-            if self.types is not None:
-                types[kind] = types.get(kind, 0) | direction
             if id != self.id:
-                out[id] = Edge(id, min(total, FLOAT32_MAX), met.directions | direction, tuple(types.items()))
-        return list(out.values())
+                met, of = out.setdefault(id, {}), (kind, OUTGOING if k < len(self.edges) else INCOMING)
+                met[of] = min(met.get(of, 0.0) + weight, FLOAT32_MAX) if self.weights is not None else 1.0
+        return [
+            Edge(id, tuple((kind, direction, weight) for (kind, direction), weight in of.items()))
+            for id, of in out.items()
+        ]
 
     def to_json(self) -> bytes:
         """Return the record's value: one JSON object in UTF-8, without a line break."""
@@ -203,7 +203,7 @@ class Arrival:
         if not all(lists["types"]):  # a list of types has one for each edge
             lists = {"edges": [], "incoming": [], "types": []}
             parts.append(f'"edges":[{",".join(self._objects())}]')
-        if self.weights and lists["edges"]:
+        if self.weights and (lists["edges"] or lists["incoming"]):
             parts.append(f'"weights":[{_numbers(np.array(self.weights, np.float32))}]')
         parts += [f'"{name}":[{",".join(map(_text, of))}]' for name, of in lists.items() if of]
         if self.time is not None:
@@ -267,17 +267,18 @@ def _known(edge: Any) -> Any:
 
 
 def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, list[str], list[str] | None]:
-    """Divide edges into neighbours, their weights (None: none), neighbours that lead to the node, and types.
+    """Divide edges into neighbours, their weights, neighbours that lead to the node, and types.
 
-    The types are those of both lists, one behind the other; None: none is given.
+    Weights and types are those of both lists, one behind the other; None: none is given.
     """
-    out, weights, into, weighs, objects = list[str](), list[float](), list[str](), False, False
+    out, into, weighs, objects = list[str](), list[str](), False, False
+    weights: tuple[list[float], list[float]] = ([], [])
     kinds: tuple[list[str], list[str]] = ([], [])
     for k, edge in enumerate(edges):
         place = f"edges[{k}]"
         if not isinstance(edge, Mapping):
             out.append(node_id(edge, place))
-            weights.append(1.0)
+            weights[0].append(1.0)
             kinds[0].append("")
             continue
         for name in edge:
@@ -288,20 +289,19 @@ def _edges(edges: Iterable[EdgeLike]) -> tuple[list[str], list[float] | None, li
         leads, weight, kind = edge.get("in"), edge.get("weight"), edge.get("type")
         if leads is not None and not isinstance(leads, bool):
             _refuse("unparsable", f"{place}.in", f"{leads!r}, want true or false")
-        if leads and weight is not None:
-            _refuse("unparsable", f"{place}.weight", "is there, and an edge to the node has none")
+        weights[bool(leads)].append(
+            1.0 if weight is None else _weight(_floats([weight], f"{place}.weight")[0], f"{place}.weight")
+        )
+        weighs = weighs or weight is not None
         kinds[bool(leads)].append("" if kind is None else node_id(kind, f"{place}.type"))
         if leads:
             into.append(node_id(edge["id"], f"{place}.id"))
             continue
-        weighs, objects = weighs or weight is not None, True
+        objects = True
         out.append(node_id(edge["id"], f"{place}.id"))
-        weights.append(
-            1.0 if weight is None else _weight(_floats([weight], f"{place}.weight")[0], f"{place}.weight")
-        )
     typed = [*kinds[0], *kinds[1]] if any(kinds[0]) or any(kinds[1]) else None
     counts = weighs or (objects and not into and typed is None)
-    return out, weights if counts else None, into, typed
+    return out, [*weights[0], *weights[1]] if counts else None, into, typed
 
 
 def _weight(value: float, field: str) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _safetensors
-from .arrivals import Edge
+from .arrivals import FLOAT32_MAX, INCOMING, OUTGOING, Edge
 from .schema import Schema, SchemaError
 
 FORMAT_VERSION = 2
@@ -29,14 +29,8 @@ OWN_PART = "own.safetensors"
 SPREAD = "spread.safetensors"
 """What S teaches models by; optional."""
 
-BINS_PART = "bins.safetensors"
-"""Edges have weights: the bins of them."""
-
-DIRECTIONS_PART = "directions.safetensors"
-"""Edges have directions."""
-
-EDGE_TYPES_PART = "edge_types.json"
-"""Edges have types, and perhaps directions."""
+EDGES_PART = "edges.json"
+"""Edges have weights, types or directions: which tables they read."""
 
 NUMBER = "number"
 """The task of a model that predicts numbers."""
@@ -54,15 +48,13 @@ PARTS = (
     "schema.json",
     OWN_PART,
     MAPPING_PART,
-    BINS_PART,
-    DIRECTIONS_PART,
-    EDGE_TYPES_PART,
+    EDGES_PART,
     CANDIDATES_PART,
     *(f"task:{task}" for task in (NUMBER, LABELS, LINKS)),
 )
 """Parts of format 2 that this package knows."""
 
-_MAX_BINS = 64
+_MAX_SLOTS = 32
 
 Tensors = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -101,40 +93,56 @@ class NodeMapping:
 
 
 @dataclass(frozen=True)
-class Bins:
-    """Which tables, N' rows a bin one below the other, an edge reads: by weight, or by type and direction."""
+class Slots:
+    """Which tables, N' rows a slot one below the other, an edge reads, and by how much it counts there.
 
-    upper: NDArray[np.float32] | None
-    """Largest weight of each bin, ascending; None: edges have types or directions."""
-    arriving: int | None = None
-    """The only direction of edges that is read of an arrival, 0 from it or 1 to it; None: both."""
+    Without types and directions an edge reads one slot, by its weight, and counts by that, or by 1 where
+    edges have none. Otherwise a slot is of a type and direction, and an edge counts by its share of the slot's
+    weights.
+    """
+
     types: tuple[str, ...] = ()
     """Types of edges; empty: edges have none."""
     directed: bool = False
     """Whether edges have directions: of type t, table 2t is for edges from an arrival, 2t+1 for those to it."""
+    arriving: int = 0
+    """The only direction of edges that is read of an arrival, OUTGOING or INCOMING; 0: both."""
+    weighted: bool = False
+    """Whether edges have weights."""
+    upper: NDArray[np.float32] | None = None
+    """Largest weight of each bin, ascending, where edges have weights and nothing beside; None: no bins."""
 
     def __len__(self) -> int:
-        """Return the number of bins."""
-        if self.upper is not None:
-            return len(self.upper)
-        return max(1, len(self.types)) * (2 if self.directed else 1)
+        """Return the number of slots."""
+        bins = 1 if self.upper is None else len(self.upper)
+        return max(1, len(self.types)) * (2 if self.directed else 1) * bins
 
-    def counted(self, weight: float) -> float:
-        """Return the weight by which an edge counts: at most the heaviest of the original graph."""
-        return weight if self.upper is None else min(weight, float(self.upper[-1]))
+    @property
+    def relational(self) -> bool:
+        """Whether edges have types or directions."""
+        return self.directed or bool(self.types)
 
-    def relations(self, edge: Edge) -> list[int]:
-        """Return the tables that an edge reads by its types and directions."""
-        out = []
-        for kind, directions in edge.types or (("", edge.directions),):
-            if self.types and kind not in self.types:
+    def counted(self, weight: float, as_it_is: bool) -> float:
+        """Return the weight by which an edge counts: at most that of the heaviest edge, but of a mean."""
+        if not self.weighted:
+            return 1.0
+        return weight if as_it_is or self.upper is None else min(weight, float(self.upper[-1]))
+
+    def read(self, edge: Edge, as_it_is: bool = False) -> dict[int, float]:
+        """Return the slots that an edge reads, each with the weight by which it counts; none: it is not read."""
+        if not self.relational:
+            weight = self.counted(edge.weight, as_it_is)
+            at = 0 if self.upper is None else int(np.searchsorted(self.upper, np.float32(weight)))
+            return {at if self.upper is None else min(at, len(self.upper) - 1): weight}
+        out: dict[int, float] = {}
+        for kind, direction, weight in edge.weights:
+            if (self.types and kind not in self.types) or (self.directed and direction & ~(self.arriving or 3)):
                 continue
-            of = self.types.index(kind) if self.types else 0
-            if not self.directed:
-                out.append(of)
-                continue
-            out += [2 * of + k for k in (0, 1) if directions >> k & 1 and self.arriving in (None, k)]
-        return sorted(set(out))
+            slot = self.types.index(kind) if self.types else 0
+            if self.directed:
+                slot = 2 * slot + direction - 1
+            out[slot] = min(out.get(slot, 0.0) + weight, FLOAT32_MAX) if self.weighted else 1.0
+        return dict(sorted(out.items()))
 
 
 @dataclass(frozen=True)
@@ -215,8 +223,8 @@ class Artifact:
     preprocess: Preprocess
     mapping: NodeMapping = field(repr=False)
     models: Mapping[str, StoredModel] = field(repr=False)
-    bins: Bins | None = None
-    """Which tables an edge reads; None: edges have neither weights nor directions."""
+    slots: Slots = Slots()
+    """Which tables an edge reads."""
     schema: Schema | None = None
     """How named features become positions; None: the artifact takes features by position only."""
     own: Perceptron | None = field(default=None, repr=False)
@@ -357,7 +365,7 @@ def _decode(root: pathlib.Path, manifest: Mapping[str, Any], contents: Mapping[s
         preprocess=_preprocess(manifest["preprocess"], s, d),
         mapping=_mapping(manifest, contents, rows, nodes),
         models=models,
-        bins=_bins(manifest, contents),
+        slots=_slots(manifest, contents),
         schema=_schema(manifest, contents, d),
         own=_own(manifest, contents, d),
         spread=_spread(manifest, contents, nodes, d) if SPREAD in contents else None,
@@ -373,34 +381,29 @@ def _candidates(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> C
     return Candidates(list(s.ids(len(vectors))), vectors)
 
 
-def _bins(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bins | None:
-    required = manifest.get("requires", [])
-    if EDGE_TYPES_PART in required:
-        said = json.loads(contents[EDGE_TYPES_PART])
-        types, only = tuple(said["types"]), said.get("only")
-        if not types or not all(isinstance(t, str) and t for t in types) or len(set(types)) != len(types):
-            raise ArtifactError(f"{EDGE_TYPES_PART}: types are {types}, want distinct names")
-        if only not in (None, "out", "in"):
-            raise ArtifactError(f"{EDGE_TYPES_PART}: only is {only!r}, want out or in")
-        arriving = None if only is None else ("out", "in").index(only)
-        return Bins(None, arriving, types, bool(said.get("directed", False)))
-    if DIRECTIONS_PART in required:
-        s = _Reader(DIRECTIONS_PART, contents)
-        if s.integers("directions", (2,), np.int64).tolist() != [0, 1]:
-            raise s.fail("directions", "is not [0, 1]")
-        if "arriving" not in s.tensors:
-            return Bins(None, directed=True)
-        only = int(s.integers("arriving", (1,), np.int64)[0])
-        if only not in (0, 1):
-            raise s.fail("arriving", f"is {only}, want 0 or 1")
-        return Bins(None, only, directed=True)
-    if BINS_PART not in required:
-        return None
-    s = _Reader(BINS_PART, contents)
-    upper = s.floats("upper", None).reshape(-1)
-    if not 1 <= len(upper) <= _MAX_BINS or np.any(np.diff(upper, prepend=0) <= 0):
-        raise s.fail("upper", f"has {len(upper)} weights, want 1 to {_MAX_BINS} that ascend from above 0")
-    return Bins(upper)
+def _slots(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Slots:
+    if EDGES_PART not in manifest.get("requires", []):
+        return Slots()
+    said = json.loads(contents[EDGES_PART])
+    types, upper = tuple(said.get("types", ())), np.array(said.get("upper", ()), np.float32)
+    out = Slots(
+        types,
+        bool(said.get("directed", False)),
+        said.get("arriving", 0),
+        bool(said.get("weighted", False)),
+        upper if len(upper) else None,
+    )
+    if not all(isinstance(t, str) and t for t in types) or len(set(types)) != len(types):
+        raise ArtifactError(f"{EDGES_PART}: types are {types}, want distinct names")
+    if out.arriving not in (0, OUTGOING, INCOMING):
+        raise ArtifactError(f"{EDGES_PART}: arriving is {out.arriving!r}, want 1 (from an arrival) or 2 (to it)")
+    if np.any(np.diff(upper, prepend=0) <= 0) or (len(upper) and (out.relational or not out.weighted)):
+        raise ArtifactError(
+            f"{EDGES_PART}: upper is {upper}, want ascending weights of edges with nothing beside"
+        )
+    if len(out) > _MAX_SLOTS:
+        raise ArtifactError(f"{EDGES_PART}: {len(out)} slots, at most {_MAX_SLOTS} are read")
+    return out
 
 
 def _spread(manifest: Mapping[str, Any], contents: Mapping[str, bytes], nodes: int, d: int) -> Spread:

@@ -30,8 +30,9 @@ What is written of Data, in the GraphSAINT layout (`go doc rivulet/dataset` has 
     node_ids.json   ids, if they are given (--ids: a file of one a line) or data has node_ids
     class_names.json    names of classes, if they are given (--classes) or data has class_names
 
-edge_weight other than 1 needs --weights: keep writes the weights, which `trainer train --weight data` reads,
-drop writes 1. --directed keeps the directions of edges, for `trainer train --directed`.
+edge_weight other than 1 needs --weights: keep writes the weights, which `trainer train --weight data` reads (of
+HeteroData a column weight), drop writes 1. --directed keeps the directions of edges, for
+`trainer train --directed`.
 
 Of HeteroData: a table TYPE.parquet for each type of nodes (id, x as a list, and of the type with the masks
 label and split), edges.parquet with the types of edges, and data.yaml, which says so. A node's id is
@@ -227,6 +228,7 @@ def _export_types(
             nodes=nodes if len(nodes) > 1 else nodes[asked[0]],
             edges=edges,
             type="kind",
+            weight="weight" if weights == "keep" else None,
             directed=directed,
             say=lambda _: None,
         )
@@ -268,17 +270,17 @@ def _typed_nodes(
     return columns
 
 
-def _typed_edges(data: Any, ids: dict[str, list[str]], weights: str | None, say: Say) -> dict[str, list[str]]:
-    """Return the columns source, target and kind of the edges of all types."""
-    if weights == "keep":
-        raise ExportError("weights beside types of edges are not read: weights drop writes each edge as 1")
+def _typed_edges(data: Any, ids: dict[str, list[str]], weights: str | None, say: Say) -> dict[str, list[Any]]:
+    """Return the columns source, target and kind of the edges of all types, and weight if weights are kept."""
     kinds = list(data.edge_types)
     back = [(s, r, t) for s, r, t in kinds if r.startswith("rev_") and (t, r[len("rev_") :], s) in kinds]
     kinds = [kind for kind in kinds if kind not in back]
     for s, r, t in back:
         say(f"edges {s}, {r}, {t} were left out: they are those of {r[len('rev_') :]} the other way")
     times = Counter(r for _, r, _ in kinds)
-    out: dict[str, list[str]] = {"source": [], "target": [], "kind": []}
+    out: dict[str, list[Any]] = {"source": [], "target": [], "kind": []}
+    if weights == "keep":
+        out["weight"] = []
     for s, r, t in kinds:
         name = r
         if times[r] > 1:
@@ -286,7 +288,9 @@ def _typed_edges(data: Any, ids: dict[str, list[str]], weights: str | None, say:
             say(f"edges {s}, {r}, {t} have the type {name}: {r} joins several types of nodes")
         store = data[s, r, t]
         edge_index = _edge_index(store, int(data[s].num_nodes), int(data[t].num_nodes))
-        _weights(store, edge_index.shape[1], weights, say)
+        values = _weights(store, edge_index.shape[1], weights, say)
+        if weights == "keep":
+            out["weight"] += values.tolist()
         out["source"] += [ids[s][i] for i in edge_index[0].tolist()]
         out["target"] += [ids[t][j] for j in edge_index[1].tolist()]
         out["kind"] += [name] * edge_index.shape[1]
@@ -386,8 +390,6 @@ def _weights(data: Any, edges: int, weights: str | None, say: Say) -> Any:
 def _adjacency(data: Any, n: int, weights: str | None, directed: bool, say: Say) -> Any:
     import scipy.sparse as sp
 
-    if directed and weights == "keep":
-        raise ExportError("weights beside directions are not read: weights drop writes each edge as 1")
     edge_index = _edge_index(data, n, n)
     values = _weights(data, edge_index.shape[1], weights, say)
     source, target = edge_index

@@ -216,47 +216,37 @@ def edges_from_frame(
 ) -> dict[str, list[EdgeLike]]:
     """Return the neighbours of each id in a table of edges, each once for each type, in its order.
 
-    An edge counts for both ends. weight is a column of weights: those of a pair that is there again are added
-    up, and of both directions the larger counts, as `trainer train` reads tables. type is a column of types: the
-    edges are objects with these. Where edges are directed, that of the target is an object that says so.
+    An edge counts for both ends. weight is a column of weights: those of a pair that is there again with a
+    type are added up, and of both directions the larger counts where edges have none, as `trainer train` reads
+    tables. type is a column of types: the edges are objects with these. Where edges are directed, that of the
+    target is an object that says so.
     """
-    if weight is not None and (directed or type is not None):
-        raise ArrivalError("unparsable", weight, "edges with types or directions have no weights")
     try:
         table = Table(frame)
         for what, column in {"source": source, "target": target, "weight": weight, "type": type}.items():
             if column is not None:
                 table.want(column, what)
         pairs = list(zip(table.ids(source), table.ids(target), strict=True))
-        if type is not None:
-            return _typed_edges(pairs, table.ids(type), directed)
+        kinds = table.ids(type) if type is not None else [""] * len(pairs)
         given = table.values(weight) if weight is not None else [1.0] * len(pairs)
     except ColumnError as error:
         raise ArrivalError("unparsable", "", str(error)) from None
-    sums: dict[tuple[str, str], float] = {}
-    for k, (pair, w) in enumerate(zip(pairs, given, strict=True)):
+    sums: dict[tuple[str, str, str], float] = {}
+    for k, ((a, b), kind, w) in enumerate(zip(pairs, kinds, given, strict=True)):
         if not isinstance(w, int | float) or not 0 < w < float("inf"):
             raise ArrivalError("unparsable", f"{weight}[{k}]", f"{w}, weights must be finite and above 0")
-        sums[pair] = sums.get(pair, 0.0) + w
-    near: dict[str, dict[tuple[str, bool], EdgeLike]] = {}
-    for (a, b), w in sums.items():
-        w = max(w, sums.get((b, a), 0.0))
-        for one, other, into in ((a, b, False), (b, a, True)):
-            edge: EdgeLike = other if weight is None else {"id": other, "weight": w}
-            if directed and into:
-                edge = {"id": other, "in": True}
-            near.setdefault(one, {})[other, directed and into] = edge
-    return {id: list(others.values()) for id, others in near.items()}
-
-
-def _typed_edges(
-    pairs: Sequence[tuple[str, str]], types: Sequence[str], directed: bool
-) -> dict[str, list[EdgeLike]]:
+        sums[a, b, kind] = sums.get((a, b, kind), 0.0) + w
     near: dict[str, dict[tuple[str, str, bool], EdgeLike]] = {}
-    for (a, b), kind in zip(pairs, types, strict=True):
+    for (a, b, kind), w in sums.items():
+        if not directed:
+            w = max(w, sums.get((b, a, kind), 0.0))
         for one, other, into in ((a, b, False), (b, a, directed)):
-            edge: EdgeLike = {"id": other, "type": kind, **({"in": True} if into else {})}
-            near.setdefault(one, {})[other, kind, into] = edge
+            said: dict[str, Any] = {} if weight is None else {"weight": w}
+            if kind:
+                said["type"] = kind
+            if into:
+                said["in"] = True
+            near.setdefault(one, {})[other, kind, into] = {"id": other, **said} if said else other
     return {id: list(others.values()) for id, others in near.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _frozen
-from .arrivals import Arrival, ArrivalError, Dense, Edge, Named, Sparse
-from .artifact import LABELS, LINKS, NUMBER, Artifact, ArtifactError, Bins, Preprocess, SparseRows
+from .arrivals import Arrival, ArrivalError, Dense, Named, Sparse
+from .artifact import LABELS, LINKS, NUMBER, Artifact, ArtifactError, Preprocess, Slots, SparseRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,19 +284,23 @@ class Predictor:
 
     def _batch(self, arrivals: Sequence[Arrival]) -> Predictions:
         features = [self._positions(arrival) for arrival in arrivals]
-        mapping, bins = self.artifact.mapping, self.artifact.bins
+        mapping, slots = self.artifact.mapping, self.artifact.slots
         edges = [arrival.neighbours() for arrival in arrivals]
-        known = [[e for e in of if e.id in mapping.row_of and _is_read(bins, e)] for of in edges]
+        known: list[list[tuple[int, dict[int, float]]]] = []  # rows of M, with what the edges read
+        for of in edges:
+            read = [
+                (row, slots.read(e, self.model == "sage"))
+                for e in of
+                if (row := mapping.row_of.get(e.id)) is not None
+            ]
+            known.append([(row, by) for row, by in read if by])
         counts = np.array([len(of) for of in known], np.int64)
         degrees = counts.astype(np.float64)
-        if bins is not None and bins.upper is not None:
-            if self.model != "sage":  # a mean takes weights as they are
-                known = [[e._replace(weight=bins.counted(e.weight)) for e in of] for of in known]
-            degrees = np.array([sum(edge.weight for edge in of) for of in known], np.float64)
-        readings = [_readings(bins, mapping.row_of, of) for of in known]
+        if not slots.relational:
+            degrees = np.array([sum(sum(by.values()) for _, by in of) for of in known], np.float64)
         batch = _frozen.Attached(
             _Projection(self.artifact.preprocess, features).apply,
-            _attach(mapping.rows, readings, 1 if bins is None else len(bins)),
+            _attach(mapping.rows, [_readings(slots, of) for of in known], len(slots)),
             degrees,
             counts.astype(np.float64),
         )
@@ -352,33 +356,21 @@ def _chunks(arrivals: Iterable[Arrival]) -> Iterator[list[Arrival]]:
 
 
 _Reading: TypeAlias = tuple[int, int, float]
-"""What an edge reads: a row of M, the bin of the tables that it meets, and by what it is multiplied."""
+"""What an edge reads: a row of M, the slot of the tables that it meets, and by what it is multiplied."""
 
 
-def _is_read(bins: Bins | None, edge: Edge) -> bool:
-    """Return whether an edge reads any table: none is for a type that the artifact does not know."""
-    return bins is None or bins.upper is not None or bool(bins.relations(edge))
-
-
-def _readings(bins: Bins | None, row_of: Mapping[str, int], edges: Sequence[Edge]) -> list[_Reading]:
+def _readings(slots: Slots, edges: Sequence[tuple[int, dict[int, float]]]) -> list[_Reading]:
     """Return what the edges of an arrival to its known neighbours read."""
-    if bins is None:
-        return [(row_of[edge.id], 0, 1.0) for edge in edges]
-    if bins.upper is not None:
-        at = np.minimum(
-            np.searchsorted(bins.upper, np.array([edge.weight for edge in edges], np.float32)), len(bins) - 1
-        )
-        return [(row_of[edge.id], k, edge.weight) for edge, k in zip(edges, at.tolist(), strict=True)]
-    by: dict[int, list[int]] = {}
-    for edge in edges:
-        for relation in bins.relations(edge):
-            by.setdefault(relation, []).append(row_of[edge.id])
-    return [(row, relation, 1 / len(rows)) for relation, rows in sorted(by.items()) for row in rows]
+    totals: dict[int, float] = {}
+    for _, by in edges:
+        for slot, weight in by.items():
+            totals[slot] = totals.get(slot, 0.0) + weight if slots.relational else 1.0
+    return [(row, slot, weight / totals[slot]) for row, by in edges for slot, weight in by.items()]
 
 
-def _attach(m: SparseRows, readings: Sequence[Sequence[_Reading]], bins: int) -> Floats:
-    """Return r = aM, n×(bins·N'), of the rows of M of each arrival's known neighbours."""
-    r = np.zeros((len(readings), bins * m.columns))
+def _attach(m: SparseRows, readings: Sequence[Sequence[_Reading]], slots: int) -> Floats:
+    """Return r = aM, n×(slots·N'), of the rows of M of each arrival's known neighbours."""
+    r = np.zeros((len(readings), slots * m.columns))
     every = [reading for of in readings for reading in of]
     if not every:
         return r

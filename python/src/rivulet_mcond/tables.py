@@ -464,10 +464,15 @@ def _edge_arrays(directory: pathlib.Path, adj: Mapping[str, Any], n: int, beside
     types, directed = beside.get("types"), bool(beside.get("directed"))
     if types is None and not directed:
         return out
-    rows, columns = _ends(_matrix(directory / "relations.npz"))
+    relations = _matrix(directory / "relations.npz")
+    rows, columns = _ends(relations)
     relation, other = columns // n, columns % n
+    if weights is not None:
+        out["edge_weight"] = weights = relations["data"].astype(np.float32)
     if types is None:  # relation 0 has the nodes that a node's edges lead to
-        return out | {"edge_index": np.stack([rows, other])[:, relation == 0]}
+        leads = relation == 0
+        kept = {"edge_weight": weights[leads]} if weights is not None else {}
+        return out | {"edge_index": np.stack([rows, other])[:, leads], **kept}
     names = [f"{of}{way}" for of in types for way in (("", " (to the node)") if directed else ("",))]
     return out | {"edge_index": np.stack([other, rows]), "edge_type": relation, "edge_types": names}
 

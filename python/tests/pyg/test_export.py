@@ -154,7 +154,6 @@ class Export(unittest.TestCase):
                 self.export(ring(**change))
         for options, part in (
             ({"weights": "keep"}, r"edge_weight\[7\] is -1.0, want a finite number above 0"),
-            ({"weights": "keep", "directed": True}, "weights beside directions"),
             ({"weights": "all"}, "weights is 'all', want keep or drop"),
         ):
             with self.subTest(part), self.assertRaisesRegex(ExportError, part):
