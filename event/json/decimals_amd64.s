@@ -25,6 +25,30 @@ GLOBL ·window(SB), RODATA|NOPTR, $96
 	VMOVD AX, X0; \
 	VPBROADCASTD X0, y
 
+// SEPARATORS leaves in R11 a bit for each comma (Y15) and bracket (Y14) of the 64 bytes at R9.
+
+#define SEPARATORS \
+	VMOVDQU (R8)(R9*1), Y0; \
+	VMOVDQU 32(R8)(R9*1), Y1; \
+	VPCMPEQB Y0, Y15, Y2; \
+	VPCMPEQB Y0, Y14, Y3; \
+	VPCMPEQB Y1, Y15, Y4; \
+	VPCMPEQB Y1, Y14, Y5; \
+	VPOR Y2, Y3, Y2; \
+	VPOR Y4, Y5, Y4; \
+	VPMOVMSKB Y2, R11; \
+	VPMOVMSKB Y4, AX; \
+	SHLQ $32, AX; \
+	ORQ AX, R11
+
+// PASS adds 1 to the place R12 if the byte there is c. It leaves in AX whether it is.
+
+#define PASS(c) \
+	XORL AX, AX; \
+	CMPB (R8)(R12*1), $c; \
+	SETEQ AL; \
+	ADDQ AX, R12
+
 // func decimalsVector(data *byte, at, size int, list *float32, room int, powers *[64]float64) (next, n int)
 //
 // The text of a number lies between two separators, which are commas or brackets: they are found 64 bytes at a time. A
@@ -58,18 +82,7 @@ TEXT ·decimalsVector(SB), NOSPLIT, $0-64
 block:
 	CMPQ R9, size+16(FP)
 	JGT done
-	VMOVDQU (R8)(R9*1), Y0
-	VMOVDQU 32(R8)(R9*1), Y1
-	VPCMPEQB Y0, Y15, Y2
-	VPCMPEQB Y0, Y14, Y3
-	VPCMPEQB Y1, Y15, Y4
-	VPCMPEQB Y1, Y14, Y5
-	VPOR Y2, Y3, Y2
-	VPOR Y4, Y5, Y4
-	VPMOVMSKB Y2, R11
-	VPMOVMSKB Y4, AX
-	SHLQ $32, AX
-	ORQ AX, R11
+	SEPARATORS
 	JZ following
 number:
 	CMPQ R13, room+32(FP)
@@ -80,14 +93,8 @@ number:
 	BLSRQ R11, R11
 
 	// A space and a sign may come before the digits, which are at most 23 with their point.
-	XORL AX, AX
-	CMPB (R8)(R12*1), $0x20
-	SETEQ AL
-	ADDQ AX, R12
-	XORL AX, AX
-	CMPB (R8)(R12*1), $0x2d
-	SETEQ AL
-	ADDQ AX, R12
+	PASS(0x20)
+	PASS(0x2d)
 	MOVQ SI, DX
 	SUBQ R12, DX
 	LEAQ -1(DX), CX
@@ -177,5 +184,85 @@ done:
 	MOVQ R12, next+48(FP)
 refused:
 	MOVQ R13, n+56(FP)
+	VZEROUPPER
+	RET
+
+// func integersVector(data *byte, at, size int, list *int32, room int) (next, n int)
+//
+// This is decimalsVector for integers of one to eight digits. R10, R14 and R15 have eight bytes each: 0x80, the digit 0,
+// and what carries 10 to 0x80. The other registers are the same.
+TEXT ·integersVector(SB), NOSPLIT, $0-56
+	MOVQ data+0(FP), R8
+	MOVQ at+8(FP), R9
+	SUBQ $64, size+16(FP) // the last place for a block
+	MOVQ list+24(FP), DI
+	MOVQ $0x8080808080808080, R10
+	MOVQ $0x3030303030303030, R14
+	MOVQ $0x7676767676767676, R15
+	XORL R13, R13
+	MOVQ R9, R12
+	EACH(0x2c2c2c2c, Y15) // commas
+	EACH(0x5d5d5d5d, Y14) // brackets
+	EACH(0x010a010a, Y10) // factors 10 and 1
+	EACH(0x00010064, Y9) // factors 100 and 1
+	EACH(0x00012710, Y8) // factors 10000 and 1
+block:
+	CMPQ R9, size+16(FP)
+	JGT done
+	SEPARATORS
+	JZ following
+number:
+	CMPQ R13, room+32(FP)
+	JGE done
+	MOVQ R12, next+40(FP)
+	TZCNTQ R11, SI
+	ADDQ R9, SI
+	BLSRQ R11, R11
+	PASS(0x20)
+	MOVQ SI, DX
+	SUBQ R12, DX
+	LEAQ -1(DX), CX
+	CMPQ CX, $7
+	JHI refused
+
+	// The digits as numbers, the first one lowest; then zeros before it.
+	MOVQ -8(R8)(SI*1), BX
+	XORQ R14, BX
+	MOVL DX, CX
+	SHLL $3, CX
+	NEGL CX
+	SHRQ CX, BX // by 64 less eight times the digits
+	XORL AX, AX
+	TESTB BL, BL
+	SETEQ AL
+	XORL R12, R12
+	CMPL DX, $1
+	SETHI R12
+	TESTL AX, R12 // a zero before other digits
+	JNZ refused
+	LEAQ (BX)(R15*1), AX
+	ORQ BX, AX
+	TESTQ R10, AX // a byte above 9
+	JNZ refused
+	SHLQ CX, BX
+	VMOVQ BX, X0
+	VPMADDUBSW X10, X0, X0
+	VPMADDWD X9, X0, X0
+	VPACKUSDW X0, X0, X0
+	VPMADDWD X8, X0, X0
+	VMOVD X0, (DI)(R13*4)
+	INCQ R13
+	LEAQ 1(SI), R12
+	CMPB (R8)(SI*1), $0x5d
+	JEQ done
+	TESTQ R11, R11
+	JNZ number
+following:
+	ADDQ $64, R9
+	JMP block
+done:
+	MOVQ R12, next+40(FP)
+refused:
+	MOVQ R13, n+48(FP)
 	VZEROUPPER
 	RET

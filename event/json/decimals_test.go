@@ -18,7 +18,8 @@ var grammar = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)
 // with what strconv makes of each. It returns whether the list was read.
 func requireStrconvs(t testing.TB, elements string, before, behind int) bool {
 	t.Helper()
-	s := scanner{data: []byte(strings.Repeat(" ", before) + "[" + elements + "]" + strings.Repeat(" ", behind)), at: before}
+	text := strings.Repeat(" ", before) + "[" + elements + "]" + strings.Repeat(" ", behind)
+	s := scanner{data: []byte(text), at: before}
 	got, ok := s.floats(nil)
 	if !ok {
 		return false
@@ -43,8 +44,37 @@ func requireStrconvs(t testing.TB, elements string, before, behind int) bool {
 	return true
 }
 
-// drawNumber draws a text of a number: the shortest of a float32 or float64, one with a given number of digits, one at or beside
-// the middle of two float32, an integer, or one of digits drawn one by one.
+// requireIntegers is requireStrconvs for a list of integers that are not negative.
+func requireIntegers(t testing.TB, elements string, before, behind int) bool {
+	t.Helper()
+	text := strings.Repeat(" ", before) + "[" + elements + "]" + strings.Repeat(" ", behind)
+	s := scanner{data: []byte(text), at: before}
+	got, ok := s.indices(nil)
+	if !ok {
+		return false
+	}
+	if end := before + len(elements) + 2; s.at != end {
+		t.Fatalf("[%s] is read up to byte %d, not %d", elements, s.at, end)
+	}
+	var texts []string
+	if strings.Trim(elements, " \t\r\n") != "" {
+		texts = strings.Split(elements, ",")
+	}
+	if len(got) != len(texts) {
+		t.Fatalf("[%s] is %d numbers, not %d", elements, len(got), len(texts))
+	}
+	for k, text := range texts {
+		text = strings.Trim(text, " \t\r\n")
+		want, err := strconv.ParseInt(text, 10, 32)
+		if !grammar.MatchString(text) || err != nil || int64(got[k]) != want {
+			t.Fatalf("[%s]: number %d, %q, is %v, not %v (%v)", elements, k, text, got[k], want, err)
+		}
+	}
+	return true
+}
+
+// drawNumber draws the text of a number: the shortest of a float32 or float64, one with a given number of digits, one at
+// or beside the middle of two float32, an integer, or one of digits drawn one by one.
 func drawNumber(rng *rand.Rand) string {
 	v := math.Float32frombits(rng.Uint32() &^ (1 << 30)) // below 2, of any size
 	if rng.IntN(4) > 0 || math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
@@ -92,6 +122,21 @@ func TestDecimalsAreThoseOfStrconv(t *testing.T) {
 	}
 }
 
+// Lists of integers of all lengths, anywhere in a record, are those of strconv.
+func TestIntegersAreThoseOfStrconv(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 20_000 {
+		texts := make([]string, rng.IntN(60))
+		for k := range texts {
+			texts[k] = strconv.Itoa(int(rng.Int32()) >> rng.IntN(32))
+		}
+		elements := strings.Join(texts, []string{",", ", ", " ,", ",\n "}[max(0, rng.IntN(8)-4)])
+		if !requireIntegers(t, elements, rng.IntN(70), rng.IntN(70)) {
+			t.Fatalf("[%s] is not read", elements)
+		}
+	}
+}
+
 // The middle of two float32 and its neighbours, with all their digits and with fewer, among other numbers.
 func TestMiddles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -128,8 +173,24 @@ func TestNoNumbers(t *testing.T) {
 			if requireStrconvs(t, elements, 40, 80) {
 				t.Errorf("[%s] is read", elements)
 			}
+			if elements = strings.ReplaceAll(elements, "0.", "1"); requireIntegers(t, elements, 40, 80) {
+				t.Errorf("[%s] is read as integers", elements)
+			}
 		}
 	}
+}
+
+func FuzzIntegers(f *testing.F) {
+	for _, elements := range []string{"", "1", "0,10,99", "01,1,5", "1,1,1,1,1,1,1,1 0", "2147483647,2147483648,-1", "7, 8 ,9",
+		"12345678,123456789,1234567", "1,2,3" + strings.Repeat(",4,5", 20)} {
+		f.Add(elements, 40, 64)
+	}
+	f.Fuzz(func(t *testing.T, elements string, before, behind int) {
+		if strings.ContainsAny(elements, "[]") {
+			return
+		}
+		requireIntegers(t, elements, before&127, behind&127)
+	})
 }
 
 func FuzzDecimals(f *testing.F) {
@@ -144,6 +205,28 @@ func FuzzDecimals(f *testing.F) {
 		}
 		requireStrconvs(t, elements, before&127, behind&127)
 	})
+}
+
+// Lists of 400 indices, of one to three digits and of six.
+func BenchmarkIntegers(b *testing.B) {
+	for name, from := range map[string]int{"short": 0, "long": 100_000} {
+		b.Run(name, func(b *testing.B) {
+			texts := make([]string, 400)
+			for k := range texts {
+				texts[k] = strconv.Itoa(from + 2*k)
+			}
+			data := []byte(strings.Repeat(" ", 40) + "[" + strings.Join(texts, ",") + "]" + strings.Repeat(" ", 100))
+			var numbers []int32
+			for b.Loop() {
+				s := scanner{data: data, at: 40}
+				var ok bool
+				if numbers, ok = s.indices(numbers[:0]); !ok {
+					b.Fatal("the list is not read")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/400, "ns/number")
+		})
+	}
 }
 
 // Lists of 602 numbers, as replayed arrivals, Python and hands write them.

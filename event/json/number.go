@@ -169,8 +169,11 @@ func leadingDigits(text uint64) (value uint64, n int) {
 // [scanner.more] goes on: at the first element or at the comma before another one. Eight bytes are looked at
 // at once, as a loop over digits costs a branch that cannot be foreseen for each element.
 func (s *scanner) shortIntegers(list []int32) (_ []int32, ended bool) {
-	d, i := s.data, s.at
-	for i+8 <= len(d) {
+	d, i := s.data, s.element(len(list) == 0)
+	for i+9 <= len(d) {
+		if d[i] == ' ' {
+			i++
+		}
 		value, n := leadingDigits(binary.LittleEndian.Uint64(d[i:]))
 		if n == 0 || n == 8 || n > 1 && d[i] == '0' {
 			break
@@ -187,9 +190,7 @@ func (s *scanner) shortIntegers(list []int32) (_ []int32, ended bool) {
 			s.at = i
 			return list, false
 		}
-		if i++; i < len(d) && d[i] == ' ' {
-			i++
-		}
+		i++
 	}
 	return list, false
 }

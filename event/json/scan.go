@@ -320,20 +320,22 @@ func (s *scanner) indices(list []int32) ([]int32, bool) {
 	if !s.next('[') {
 		return list, false
 	}
-	list, ended := s.shortIntegers(list)
-	if ended {
-		return list, true
-	}
-	for {
-		goesOn, ok := s.more(len(list) == 0)
-		if !ok || !goesOn {
-			return list, ok
+	for alone := 8; ; alone *= 2 {
+		var ended bool
+		if list, ended = s.integers(list); ended {
+			return list, true
 		}
-		n, ok := s.number()
-		if !ok || !n.whole || n.negative || n.digits > math.MaxInt32 || n.inexact {
-			return list, false
+		for range alone { // as in floats
+			goesOn, ok := s.more(len(list) == 0)
+			if !ok || !goesOn {
+				return list, ok
+			}
+			n, ok := s.number()
+			if !ok || !n.whole || n.negative || n.digits > math.MaxInt32 || n.inexact {
+				return list, false
+			}
+			list = append(list, int32(n.digits))
 		}
-		list = append(list, int32(n.digits))
 	}
 }
 
