@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/test/expect"
 )
@@ -101,7 +102,7 @@ func TestDirectionsStayWithTheirEdges(t *testing.T) {
 	for name, d := range map[string]*Dataset{"as read": d, "renumbered": d.OriginalFirst()} {
 		requireDirections(t, d, "b", "c d", "a d")
 		o := d.Original() // a and d, with no edge between them
-		b := d.Attach(o, []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, true)
+		b := d.Attach(o, []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, attach.Graph)
 		a, dd := o.Index[slices.Index(d.IDs, "a")], o.Index[slices.Index(d.IDs, "d")]
 		want := [2][4]float32{}
 		want[0][dd], want[0][2+a], want[0][2+dd] = 1, 0.5, 0.5 // b leads to d; a and d lead to b
@@ -132,7 +133,7 @@ func TestEdgesOfArrivalsInOneDirection(t *testing.T) {
 		d, err := Open(dir, OpenOptions{Tables: table.Settings{Directed: true, ArrivalEdges: name}})
 		expect.OK(t, err)
 		requireDirections(t, d, "b", want[0], want[1])
-		b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, false)
+		b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b")), int32(slices.Index(d.IDs, "c"))}, attach.Node)
 		if got := fmt.Sprint(b.Known[0], b.Known[1]); got != want[2] || d.Original().Edges.NNZ() != 2 {
 			t.Errorf("%s: %s known neighbours, want %s; T has %d entries", name, got, want[2], d.Original().Edges.NNZ())
 		}

@@ -187,24 +187,24 @@ func (d *Dataset) renumbered(order []int32, x graph.Features) *Dataset {
 }
 
 // Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
-// row lengths, X their raw features (a view where they follow each other) and, in a graph batch, Adj = ã (n×n), nil
-// otherwise. Neighbours that are neither in T nor in the batch are unknown and left out. Where edges have relations
+// row lengths, X their raw features (a view where they follow each other) and Adj = ã (n×n), the edges between arrivals
+// that see each other in the mode, nil where none does. Neighbours that are neither in T nor in the batch are unknown and left out. Where edges have relations
 // R is [P_1 | … | P_R] to T, n×RN, and there is no ã.
-func (d *Dataset) Attach(o *Original, nodes []int32, graphBatch bool) *attach.Batch {
+func (d *Dataset) Attach(o *Original, nodes []int32, mode *attach.Mode) *attach.Batch {
 	if d.By.Relational() {
 		return d.attachRelations(o, nodes)
 	}
 	b := &attach.Batch{X: d.X.View(nodes)}
-	if graphBatch {
-		b.Adj = d.among(nodes)
+	if mode.Sees != nil {
+		b.Adj = d.among(nodes, mode.Sees)
 	}
 	b.R = d.Adj.Submatrix(nodes, o.Index, len(o.Nodes))
 	b.Count()
 	return b
 }
 
-// among returns ã, n×n with columns ascending. A map, not an index over all nodes: batches may be as small as one.
-func (d *Dataset) among(nodes []int32) *graph.CSR {
+// among returns ã, n×n with columns ascending: the edges between nodes that see each other. A map, not an index over all nodes: batches may be as small as one.
+func (d *Dataset) among(nodes []int32, sees func(i, j int) bool) *graph.CSR {
 	place := make(map[int32]int32, len(nodes))
 	for k, i := range nodes {
 		place[i] = int32(k)
@@ -213,7 +213,7 @@ func (d *Dataset) among(nodes []int32) *graph.CSR {
 	for k, i := range nodes {
 		cols, vals := d.Adj.Row(int(i))
 		for p, c := range cols {
-			if j, ok := place[c]; ok {
+			if j, ok := place[c]; ok && sees(k, int(j)) {
 				adj.ColIdx = append(adj.ColIdx, j)
 				if vals != nil {
 					adj.Val = append(adj.Val, vals[p])

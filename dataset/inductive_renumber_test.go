@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/graphsaint"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 )
 
 // The order is T, validation, test, nodes without a role. T and the batches do not change by it.
@@ -32,7 +33,7 @@ func TestOriginalFirst(t *testing.T) {
 		}
 		o, now := d.Original(), got.Original()
 		for _, part := range [][2]any{{o.IDs, now.IDs}, {o.Adj, now.Adj}, {o.X, now.X}, {o.Labels, now.Labels},
-			{d.Attach(o, []int32{4, 0, 3}, true), got.Attach(now, []int32{6, 4, 3}, true)}} {
+			{d.Attach(o, []int32{4, 0, 3}, attach.Graph), got.Attach(now, []int32{6, 4, 3}, attach.Graph)}} {
 			if diff := cmp.Diff(part[0], part[1]); diff != "" {
 				t.Errorf("T or a batch (-before +after):\n%s", diff)
 			}
@@ -62,7 +63,7 @@ func TestHeldOut(t *testing.T) {
 	d = d.OriginalFirst()
 	o, held := d.Original(), d.HeldOut()
 	for _, nodes := range [][]int32{d.Validation, d.Test} {
-		if diff := cmp.Diff(d.Attach(o, nodes, true), held.Attach(o, nodes, true)); diff != "" {
+		if diff := cmp.Diff(d.Attach(o, nodes, attach.Graph), held.Attach(o, nodes, attach.Graph)); diff != "" {
 			t.Errorf("a batch of %v (-before +after):\n%s", nodes, diff)
 		}
 	}
@@ -88,12 +89,12 @@ func TestBatchesShareTheFeatures(t *testing.T) {
 	d.Train, d.Unlabelled, d.Validation, d.Test = []int32{2, 5}, nil, []int32{3, 6}, []int32{0, 1, 4}
 	d = d.OriginalFirst()
 	for _, nodes := range [][]int32{d.Validation, d.Test} {
-		if b := d.Attach(d.Original(), nodes, true); &b.X.Dense.Data[0] != &d.X.Dense.Row(int(nodes[0]))[0] {
+		if b := d.Attach(d.Original(), nodes, attach.Graph); &b.X.Dense.Data[0] != &d.X.Dense.Row(int(nodes[0]))[0] {
 			t.Errorf("the features of nodes %v are a copy though they follow each other", nodes)
 		}
 	}
 	apart := []int32{d.Test[0], d.Test[2]}
-	if diff := cmp.Diff(d.X.Take(apart), d.Attach(d.Original(), apart, true).X); diff != "" {
+	if diff := cmp.Diff(d.X.Take(apart), d.Attach(d.Original(), apart, attach.Graph).X); diff != "" {
 		t.Errorf("features of nodes that do not follow each other (-want +got):\n%s", diff)
 	}
 }

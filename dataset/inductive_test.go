@@ -47,9 +47,9 @@ func TestAttach(t *testing.T) {
 		R:     &graph.CSR{Rows: 3, Cols: 3, RowPtr: []int{0, 0, 1, 1}, ColIdx: []int32{1}},
 		Known: []int32{0, 1, 0},
 	}
-	expect.Same(t, want, d.Attach(o, []int32{4, 3, 7}, false), "node batch")
+	expect.Same(t, want, d.Attach(o, []int32{4, 3, 7}, attach.Node), "node batch")
 	want.Adj = graph.Symmetric(3, [][2]int32{{0, 1}})
-	expect.Same(t, want, d.Attach(o, []int32{4, 3, 7}, true), "graph batch")
+	expect.Same(t, want, d.Attach(o, []int32{4, 3, 7}, attach.Graph), "graph batch")
 }
 
 // Every edge of an arrival is counted once: to T, within the batch, or left out as unknown.
@@ -63,7 +63,7 @@ func TestAttachAccountsForEveryEdge(t *testing.T) {
 		if rapid.Bool().Draw(r, "reverse") {
 			slices.Reverse(nodes)
 		}
-		b := d.Attach(o, nodes, true)
+		b := d.Attach(o, nodes, attach.Graph)
 		if !isUndirected(b.Adj) {
 			r.Fatalf("edges among the batch are not symmetric: %+v", b.Adj)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"rivulet/dataset/table"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/test/expect"
 )
@@ -105,7 +106,7 @@ func TestWeightsBesideTypes(t *testing.T) {
 			t.Errorf("slots %+v", slots)
 		}
 		// c arrives with an edge of weight 7 to a, the only one of its slot.
-		b := d.Attach(o, []int32{int32(slices.Index(d.IDs, "c"))}, false)
+		b := d.Attach(o, []int32{int32(slices.Index(d.IDs, "c"))}, attach.Node)
 		if _, vals := b.R.Row(0); len(vals) != 1 || vals[0] != 1 || b.Known[0] != 1 {
 			t.Errorf("c reads %v of %d neighbours", vals, b.Known[0])
 		}
@@ -122,7 +123,7 @@ func TestWeightsBesideTypes(t *testing.T) {
 	// A share is of the weights of its slot.
 	d, err := openTyped(t, "source,target,kind,weight\nb,a,buys,3\nb,d,buys,1\nb,a,views,5\n", table.Settings{})
 	expect.OK(t, err)
-	b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b"))}, false)
+	b := d.Attach(d.Original(), []int32{int32(slices.Index(d.IDs, "b"))}, attach.Node)
 	if _, vals := b.R.Row(0); !slices.Equal(vals, []float32{0.75, 0.25, 1}) || b.Known[0] != 2 {
 		t.Errorf("b reads %v of %d neighbours", vals, b.Known[0])
 	}

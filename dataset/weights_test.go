@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 )
 
@@ -97,7 +98,7 @@ func TestWeightsStayWithTheirEdges(t *testing.T) {
 		for i, id := range d.IDs {
 			index[id] = int32(i)
 		}
-		b := d.Attach(d.Original(), []int32{index["b"], index["c"]}, true)
+		b := d.Attach(d.Original(), []int32{index["b"], index["c"]}, attach.Graph)
 		if got := b.R.RowSums(); got[0] != 5 || got[1] != 0.5 || b.Known[0] != 2 || b.Degree(0) != 12 || b.Degree(1) != 7.5 {
 			t.Errorf("%s: edges to T %v, degrees %v and %v", name, got, b.Degree(0), b.Degree(1))
 		}

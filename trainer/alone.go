@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rivulet/dataset"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
 	"rivulet/trainer/eval"
@@ -22,7 +23,7 @@ const (
 // the row. In other rows on T the nodes of a batch are joined at once and change each other's degrees, as in the paper.
 func measureAlone(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.Row, results []eval.Result) error {
 	const what = "joining test nodes to the whole graph one by one"
-	mode := slices.Index(t.modes(), NodeBatch)
+	mode := slices.Index(t.modes(), attach.Node)
 	served := slices.IndexFunc(deployments, func(d deploy.Row) bool { return d.Served })
 	if !t.task.Can(target.Comparison) || len(results) == 0 || mode < 0 || served < 0 {
 		return nil
@@ -35,7 +36,7 @@ func measureAlone(ctx context.Context, t *T, h *Held, r *Run, deployments []depl
 	}
 	nodes := sample.Evenly(h.data.Test, max(aloneFewest, aloneWork/(max(1, t.Adj.NNZ())*t.Classes())))
 	r.Progress.Step(what, 0, len(nodes))
-	set := eval.Attach(h.data, t.Original, dataset.Batches(nodes, 1), false)
+	set := eval.Attach(h.data, t.Original, dataset.Batches(nodes, 1), attach.Node)
 	onT, onS := deployments[whole], deployments[served]
 	joined := &eval.Answer{Task: t.task}
 	predictor, batches := onT.Quick(), onT.On(set)

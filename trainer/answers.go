@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/schema"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/sample"
@@ -72,7 +73,7 @@ func (h *Held) readArrivals(neighbours func(nodes []int32) ([]dataset.Edges, []i
 	if err != nil {
 		return nil, err
 	}
-	out := &arrivals{eval.Attach(h.data, h.t.Original, [][]int32{nodes}, false), make([]Answer, len(nodes))}
+	out := &arrivals{eval.Attach(h.data, h.t.Original, [][]int32{nodes}, attach.Node), make([]Answer, len(nodes))}
 	for k, i := range nodes {
 		a := Answer{Role: roles[k], ID: h.data.IDs[i], Edges: edges[k].To, Incoming: edges[k].From, Types: edges[k].Types,
 			Weights: edges[k].Weights, Degree: degrees[k], X: h.data.X.Take(nodes[k : k+1])}

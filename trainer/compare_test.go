@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 	"rivulet/trainer/search"
@@ -30,7 +31,7 @@ func TestWholeGrowing(t *testing.T) {
 		model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
 		expect.OK(t, err)
 		joint := model.Joint(original.Adj, b.Preprocess.Raw(original.X), &b.Preprocess)
-		return search.Accuracy(eval.Plain(joint), eval.Attach(d, original, [][]int32{nodes}, false))
+		return search.Accuracy(eval.Plain(joint), eval.Attach(d, original, [][]int32{nodes}, attach.Node))
 	}
 	alone, err := eval.WholeGrowing(t.Context(), d, b, order, len(order), false, Silent{})
 	expect.OK(t, err)

@@ -7,6 +7,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
@@ -31,7 +32,7 @@ func TestSection2DepthOnCora(t *testing.T) {
 		joint := whole.Model.Joint(k.Adj, k.inputs, k.Preprocess)
 		var alone []int32
 		for _, i := range k.held.data.Test {
-			one := joint.Logits(k.held.data.Attach(k.Original, []int32{i}, false))
+			one := joint.Logits(k.held.data.Attach(k.Original, []int32{i}, attach.Node))
 			alone = append(alone, int32(graph.ArgMax(one.Row(0))))
 		}
 		differ := 100 - eval.Equal(frozen.Class, alone)

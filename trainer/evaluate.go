@@ -9,6 +9,7 @@ import (
 
 	"rivulet/artifact"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/perceptron"
 	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
@@ -178,7 +179,7 @@ func evaluate(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.R
 	total := len(deployments) * len(t.modes())
 	for _, mode := range t.modes() {
 		r.Progress.Step(what, len(results), total)
-		again := eval.Regroup(h.data, t.Original, r.Batch, mode == GraphBatch)
+		again := eval.Regroup(h.data, t.Original, r.Batch, mode)
 		for _, d := range deployments {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -196,16 +197,16 @@ func evaluate(ctx context.Context, t *T, h *Held, r *Run, deployments []deploy.R
 	return results, nil
 }
 
-func measure(t *T, h *Held, run *Run, d deploy.Row, mode string, again *eval.Regrouped) (eval.Result, error) {
+func measure(t *T, h *Held, run *Run, d deploy.Row, mode *attach.Mode, again *eval.Regrouped) (eval.Result, error) {
 	r := eval.Result{Task: t.task, Method: run.Label(), Model: d.Model.Name(), Setting: d.Setting,
-		SharedM: d.SharedM, Batch: mode, Attachment: d.Attachment, Calibration: d.Calibration.Kind,
+		SharedM: d.SharedM, Batch: mode.Name, Attachment: d.Attachment, Calibration: d.Calibration.Kind,
 		SyntheticNodes: run.size, Own: d.Expert != nil,
 		Ratio: float64(run.size) / float64(t.facts.Nodes), Seeds: []uint64{run.Seed}, Served: d.Served,
 		WeightDecay: d.WeightDecay, WeightDecays: []float64{d.WeightDecay}, KeptBytes: d.Kept}
 	if known, ok := run.known.Row(&r); ok {
 		return known, nil
 	}
-	set := d.On(h.test()[mode])
+	set := d.On(h.test()[mode.Name])
 	predictor := d.Quick()
 	answer := eval.Run(predictor, set)
 	if err := answer.Finite(predictor, set, "test", math.MaxFloat32); err != nil {

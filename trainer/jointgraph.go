@@ -49,7 +49,7 @@ func Accuracy(t *T, h *Held, c *condense.Condensation, m infer.Model) float64 {
 
 // supportTables returns the frozen tables of an S for joint attachment, attached once to the support nodes.
 func supportTables(t *T, h *Held, c *condense.Condensation, m infer.Model) *infer.Tables {
-	all := eval.Attach(h.data, t.Original, [][]int32{h.data.Validation}, !h.again).On(c.M, t.slots.Joined()).Batches[0]
+	all := eval.Attach(h.data, t.Original, [][]int32{h.data.Validation}, h.mode).On(c.M, t.slots.Joined()).Batches[0]
 	return tables.Attached(m, c.Adj, preprocess.Ready(c.X), all, t.Preprocess)
 }
 

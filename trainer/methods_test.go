@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/test/expect"
 	"rivulet/trainer/condense"
@@ -50,7 +51,7 @@ func TestSection2Attached(t *testing.T) {
 		}}}
 	k := makeReady(t, d, o)
 	r := recipeOf(t, k)
-	all := eval.Attach(d, k.Original, [][]int32{d.Validation}, true).On(r.result.M, graph.Slots{}).Batches[0]
+	all := eval.Attach(d, k.Original, [][]int32{d.Validation}, attach.Graph).On(r.result.M, graph.Slots{}).Batches[0]
 	got := product.Attached(r.result.Synthetic.Adj, all.R, all.Adj)
 	if got.NNZ() != r.result.Synthetic.Adj.NNZ()+2*all.R.NNZ()+all.Adj.NNZ() {
 		t.Errorf("%d entries", got.NNZ())

@@ -9,6 +9,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/dataset/generate"
 	"rivulet/graph"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/test/expect"
@@ -95,7 +96,7 @@ func TestNumbersThroughARun(t *testing.T) {
 	}
 	grower, err := b.Grower(nil)
 	expect.OK(t, err)
-	on := eval.Attach(d, d.Original(), [][]int32{d.Test}, false).On(out.Bundle.Mapping.Rows, graph.Slots{})
+	on := eval.Attach(d, d.Original(), [][]int32{d.Test}, attach.Node).On(out.Bundle.Mapping.Rows, graph.Slots{})
 	left, n := 0.0, 0
 	for i, share := range grower.Grow(on.Batches[0]).Left {
 		if on.Batches[0].Known[i] > 0 {

@@ -55,7 +55,7 @@ func TestSection11ExpertIsKeptWhereItGains(t *testing.T) {
 	expect.OK(t, err)
 	p := eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess))
 	p.Expert = expert
-	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, p, graph.Slots{})
+	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), attach.Node, p, graph.Slots{})
 	if err != nil || served != with.Score("accuracy").Mean {
 		t.Errorf("the artifact answers %v, measured %v (%v)", served, with.Score("accuracy").Mean, err)
 	}
@@ -83,7 +83,7 @@ func ownRow(t *testing.T, rows []eval.Result, own bool) eval.Result {
 func predicted(t *testing.T, d *dataset.Dataset, m *graph.CSR, p *infer.Predictor, temperature float32,
 	id string) []float32 {
 	t.Helper()
-	set := eval.Attach(d, d.Original(), [][]int32{{int32(slices.Index(d.IDs, id))}}, false).On(m, graph.Slots{})
+	set := eval.Attach(d, d.Original(), [][]int32{{int32(slices.Index(d.IDs, id))}}, attach.Node).On(m, graph.Slots{})
 	q := *p
 	q.Calibration.Temperature = temperature
 	_, probabilities := q.Predict(set.Batches[0])

@@ -81,7 +81,8 @@ func TestSection9OnRealGraphs(t *testing.T) {
 				results := realResults(t, c.name, c.nodes, seed)
 				for _, mode := range modes {
 					for _, setting := range []string{eval.OtoO, eval.OtoS} {
-						mean[setting+mode] += find(t, results, setting, false, mode).Score("accuracy").Mean / float64(c.seeds)
+						mean[setting+mode.Name] += find(t, results, setting, false, mode.Name).Score("accuracy").Mean /
+							float64(c.seeds)
 					}
 				}
 			}

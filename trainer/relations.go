@@ -5,6 +5,7 @@ import (
 
 	"rivulet/graph"
 	"rivulet/infer/architecture"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 )
 
@@ -30,9 +31,9 @@ func kinds(t *T, r *Run) []string {
 
 // modes are the modes of batches in which test nodes are measured. Models that read relations read no edges among
 // arrivals.
-func (t *T) modes() []string {
+func (t *T) modes() []*attach.Mode {
 	if t.slots.Relational() {
-		return []string{NodeBatch}
+		return []*attach.Mode{attach.Node}
 	}
 	return modes
 }

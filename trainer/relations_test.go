@@ -163,7 +163,7 @@ func relationsThroughARun(t *testing.T, d *dataset.Dataset, models ...string) {
 			t.Fatalf("%s has edges to %q and from %q, with weights %v", a.ID, a.Edges, a.Incoming, a.Weights)
 		}
 	}
-	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Slots)
+	on := eval.Attach(d, of, [][]int32{nodes}, attach.Node).On(rows, b.Slots)
 	p := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess),
 		Calibration: infer.Calibration{Kind: propagation.None,
 			Temperature: b.Manifest.Models[0].Calibration.Temperature}}
@@ -388,7 +388,7 @@ func besideJoined(t *testing.T, d *dataset.Dataset, o Options, m infer.Model, no
 	whole.Adj, whole.Relations = from.Adj, from.Relations // with those of T's nodes
 	all, made := of.Preprocess.Raw(whole.X), map[*float32]*graph.Dense{}
 	for _, node := range nodes {
-		batch := whole.Attach(of.Original, []int32{node}, false)
+		batch := whole.Attach(of.Original, []int32{node}, attach.Node)
 		byTables := graph.ArgMax(m.Frozen(tables, of.Preprocess).Logits(batch).Row(0))
 		with := whole.Joined([]int32{node}).Original()
 		joint := m.Frozen(m.Tables(with.Edges, projected{all, with.Nodes, made}), of.Preprocess)

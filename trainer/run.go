@@ -58,6 +58,7 @@ type Held struct {
 	batch int                            // nodes of a batch
 	named func(id string) []schema.Field // values of a node by name; nil: features have positions only
 	again bool                           // the data have no validation nodes: some nodes of T arrive again
+	mode  *attach.Mode                   // of the support nodes
 	test  func() map[string]*eval.Set    // the test nodes by mode of batch; made when they are first asked for
 	// support are the validation nodes in graph batches, judges those of them by which fits are chosen: all, or some at
 	// even distances if there are many.
@@ -90,7 +91,7 @@ const (
 	NodeBatch  = eval.NodeBatch
 )
 
-var modes = []string{GraphBatch, NodeBatch}
+var modes = []*attach.Mode{attach.Graph, attach.Node}
 
 // prepare makes a data set ready. It holds the data in another order ([dataset.Dataset.OriginalFirst]) and not d, whose
 // memory is free if the caller does not hold it either.
@@ -228,31 +229,31 @@ const weightBins = 4
 
 // attach attaches the support nodes to T, and the test nodes when they are first asked for.
 func (h *Held) attach() {
-	mode := GraphBatch
+	h.mode = attach.Graph
 	if h.again { // their edges to each other are edges of T
-		mode = NodeBatch
+		h.mode = attach.Node
 	}
-	h.support = h.set(h.data.Validation, mode)
+	h.support = h.set(h.data.Validation, h.mode)
 	if h.judges = h.support; len(h.data.Validation) > judgingNodes {
-		h.judges = h.set(sample.Evenly(h.data.Validation, judgingNodes), mode)
+		h.judges = h.set(sample.Evenly(h.data.Validation, judgingNodes), h.mode)
 	}
 	h.test = sync.OnceValue(func() map[string]*eval.Set {
-		whole := h.set(h.data.Test, GraphBatch)
+		whole := h.set(h.data.Test, attach.Graph)
 		return map[string]*eval.Set{GraphBatch: whole, NodeBatch: whole.Apart()}
 	})
 }
 
 // Support returns the support nodes, all of them at once, attached to T.
 func (h *Held) Support() *attach.Batch {
-	return h.data.Attach(h.t.Original, h.data.Validation, !h.again)
+	return h.data.Attach(h.t.Original, h.data.Validation, h.mode)
 }
 
 // judgingNodes is the number of nodes that tell accuracies apart to half a point; more of a large T would take long.
 const judgingNodes = 5000
 
 // set cuts nodes of the data set into batches on T.
-func (h *Held) set(nodes []int32, mode string) *eval.Set {
-	s := eval.Attach(h.data, h.t.Original, dataset.Batches(nodes, h.batch), mode == GraphBatch)
+func (h *Held) set(nodes []int32, mode *attach.Mode) *eval.Set {
+	s := eval.Attach(h.data, h.t.Original, dataset.Batches(nodes, h.batch), mode)
 	if h.t.links != nil {
 		s.Queries = h.t.links.Queries(nodes)
 	}

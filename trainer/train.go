@@ -9,6 +9,7 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/infer/target"
 	"rivulet/trainer/deploy"
@@ -368,7 +369,7 @@ func referenceOf(t *T, h *Held, r *Run, p *recipe) baseline.Reference {
 	if h.again {
 		return baseline.Reference{}
 	}
-	support := h.set(h.data.Validation, NodeBatch)
+	support := h.set(h.data.Validation, attach.Node)
 	out := eval.Reference(h.data, support, r.Keep)
 	if t.task.Regression() { // no classes and no confidence
 		return out

@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
@@ -133,7 +134,7 @@ func TestArtifactServesWhatWasMeasured(t *testing.T) {
 	}
 	model, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
 	expect.OK(t, err)
-	whole, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 37), false,
+	whole, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 37), attach.Node,
 		eval.Plain(model.Frozen(b.Models[0].Tables, &b.Preprocess)), graph.Slots{})
 	expect.OK(t, err)
 	if want := find(t, out.Results, eval.OtoS, false, NodeBatch).Score("accuracy").Mean; served != want {

@@ -14,6 +14,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/architecture"
+	"rivulet/infer/attach"
 	"rivulet/infer/infertest"
 	"rivulet/infer/propagation"
 	"rivulet/test/expect"
@@ -133,7 +134,7 @@ func TestWeightsThroughARun(t *testing.T) {
 		rows.ColIdx, rows.Val = append(rows.ColIdx, cols...), append(rows.Val, vals...)
 		rows.RowPtr = append(rows.RowPtr, len(rows.ColIdx))
 	}
-	on := eval.Attach(d, of, [][]int32{nodes}, false).On(rows, b.Slots)
+	on := eval.Attach(d, of, [][]int32{nodes}, attach.Node).On(rows, b.Slots)
 	c := b.Manifest.Models[0].Calibration
 	p := &infer.Predictor{Model: model.Frozen(b.Models[0].Tables, &b.Preprocess),
 		Calibration: infer.Calibration{Kind: propagation.None, Temperature: c.Temperature}}

@@ -19,6 +19,7 @@ import (
 	"rivulet/dataset/table"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer/eval"
@@ -329,7 +330,7 @@ func (r *lakeRun) classes(dir string) []int32 {
 	m, err := infer.Build(b.Models[0].Name, b.Models[0].Params)
 	expect.OK(r, err)
 	p := &infer.Predictor{Model: m.Frozen(b.Models[0].Tables, &b.Preprocess), Expert: b.Expert(m.Name())}
-	set := eval.Attach(r.data, r.original, dataset.Batches(r.data.Test, 1000), false).On(b.Mapping.Rows.Take(rows), graph.Slots{})
+	set := eval.Attach(r.data, r.original, dataset.Batches(r.data.Test, 1000), attach.Node).On(b.Mapping.Rows.Take(rows), graph.Slots{})
 	return eval.Run(p, set).Class
 }
 

@@ -10,6 +10,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/test/expect"
 	"rivulet/trainer/eval"
 )
@@ -59,7 +60,7 @@ func TestRefreshKeepsWhatValidationChose(t *testing.T) {
 		expect.OK(t, err)
 		v := eval.Plain(model.Frozen(of.Tables, &b.Preprocess))
 		v.Expert = b.Expert(of.Name)
-		set := eval.Attach(later, later.Original(), dataset.Batches(later.Test, 64), false).On(b.Mapping.Rows, graph.Slots{})
+		set := eval.Attach(later, later.Original(), dataset.Batches(later.Test, 64), attach.Node).On(b.Mapping.Rows, graph.Slots{})
 		var out []float32
 		for _, batch := range set.Batches {
 			l, _ := v.Predict(batch)

@@ -14,6 +14,7 @@ import (
 	"rivulet/config"
 	"rivulet/dataset"
 	"rivulet/event"
+	"rivulet/infer/attach"
 	"rivulet/internal/cli"
 	"rivulet/internal/replay"
 	"rivulet/trainer/eval"
@@ -226,7 +227,7 @@ func (p *plan) window(from, to int, b *artifact.Bundle, t *tally, whole []int32)
 	labelled := *p.base
 	labelled.Labels = p.data.Labels
 	var err error
-	_, w.AccuracyWithout, err = offline(&labelled, b, [][]int32{tests}, false)
+	_, w.AccuracyWithout, err = offline(&labelled, b, [][]int32{tests}, attach.Node)
 	return w, err
 }
 

@@ -149,7 +149,7 @@ func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) 
 		batches = dataset.Batches(d.Test, r.WholeBatch) // as the trainer measures the whole graph
 	}
 	var err error
-	r.AccuracyWhole, r.AccuracyOffline, err = offline(d, &of, batches, !o.Mode.Repeatable())
+	r.AccuracyWhole, r.AccuracyOffline, err = offline(d, &of, batches, o.Mode)
 	if err != nil {
 		return nil, fmt.Errorf("comparing with the whole graph: %w", err)
 	}
@@ -157,13 +157,13 @@ func compare(d *dataset.Dataset, outcome *trainer.Outcome, t *tally, o Options) 
 }
 
 // offline measures an artifact's default model on batches of nodes, joined to the whole graph and as it serves.
-func offline(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool) (whole, onS float64,
+func offline(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, mode *attach.Mode) (whole, onS float64,
 	err error) {
 	served, _, err := serving.New(b, mapping.FromArtifact(b.Mapping), serving.Options{})
 	if err != nil {
 		return 0, 0, err
 	}
-	return eval.Compare(d, b, batches, graphBatch, served, served.Info().Slots)
+	return eval.Compare(d, b, batches, mode, served, served.Info().Slots)
 }
 
 // wholeOf returns the accuracy on the whole graph and how many arrivals were joined to it at a time: 1, if every test

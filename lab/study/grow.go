@@ -12,6 +12,7 @@ import (
 
 	"rivulet/dataset"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/trainer"
@@ -176,7 +177,7 @@ func (g *growingGraph) measure(ctx context.Context, first, second []int32) (w wa
 	}
 	joined, b := g.data.Joined(first), g.version.bundle
 	original := joined.Original()
-	onGrown := eval.Attach(joined, original, dataset.Batches(second, g.measured), false)
+	onGrown := eval.Attach(joined, original, dataset.Batches(second, g.measured), attach.Node)
 	inputs := b.Preprocess.Raw(original.X)
 	for _, m := range b.Models {
 		model, err := infer.Build(m.Name, m.Params)

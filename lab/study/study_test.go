@@ -16,6 +16,7 @@ import (
 	"rivulet/dataset/generate"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/infer/propagation"
 	"rivulet/lab/mcond"
@@ -92,7 +93,7 @@ func servesAsMeasured(t *testing.T, d *dataset.Dataset, out *trainer.Outcome) {
 	if info.Attachment == artifact.AttachFrozen {
 		deployed = model.Frozen(b.Models[0].Tables, &b.Preprocess)
 	}
-	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), false, &infer.Predictor{Model: deployed,
+	_, served, err := eval.Compare(d, b, dataset.Batches(d.Test, 100), attach.Node, &infer.Predictor{Model: deployed,
 		Expert: b.Expert(info.Name), Calibration: infer.Calibration{Temperature: 1, Kind: propagation.None}}, graph.Slots{})
 	expect.OK(t, err)
 	row := find(t, out.Results, eval.OtoS, false, trainer.NodeBatch)

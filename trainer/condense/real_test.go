@@ -50,16 +50,16 @@ func loadCora(t *testing.T, nodes int, columns int, seed uint64) *cora {
 	}
 	c.in.Points = graph.Mul(hat, graph.Mul(hat, c.inputs.Project(projection)))
 	c.fit(t, hat, len(d.Classes))
-	for mode, among := range map[string]bool{"graph": true, "node": false} {
+	for _, mode := range attach.Modes {
 		s := &eval.Set{}
 		for _, nodes := range dataset.Batches(d.Test, 1000) {
 			var labels []int32
 			for _, i := range nodes {
 				labels = append(labels, d.Labels[i])
 			}
-			s.Batches, s.Labels = append(s.Batches, d.Attach(original, nodes, among)), append(s.Labels, labels)
+			s.Batches, s.Labels = append(s.Batches, d.Attach(original, nodes, mode)), append(s.Labels, labels)
 		}
-		c.test[mode] = s
+		c.test[mode.Name] = s
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/schema"
 	"rivulet/trainer/features"
@@ -17,14 +18,14 @@ import (
 // Compare measures the default model of an artifact on batches of test nodes (dataset indices), such as a stream
 // formed them: whole is the accuracy of O→O, the model joined to T batch by batch; served is the accuracy of
 // predict on S, whose tables have slots. Both in percent.
-func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, graphBatch bool,
+func Compare(d *dataset.Dataset, b *artifact.Bundle, batches [][]int32, mode *attach.Mode,
 	predict Predictor, slots graph.Slots) (whole, served float64, err error) {
 	d, _, err = features.Encode(d, b.Schema, schema.FitOptions{})
 	if err != nil {
 		return 0, 0, err
 	}
 	original := d.Original()
-	set := Attach(d, original, batches, graphBatch)
+	set := Attach(d, original, batches, mode)
 	model, err := wholeModel(original, b)
 	if err != nil {
 		return 0, 0, err
@@ -61,7 +62,7 @@ func WholeGrowing(ctx context.Context, d *dataset.Dataset, b *artifact.Bundle, o
 			answerer.Expert = b.Expert(b.Manifest.DefaultModel)
 		}
 		nodes := order[at:min(at+step, len(order))]
-		out = append(out, Run(answerer, Attach(joined, original, [][]int32{nodes}, false)).Class...)
+		out = append(out, Run(answerer, Attach(joined, original, [][]int32{nodes}, attach.Node)).Class...)
 	}
 	progress.Step("answering on the whole graph", len(order), len(order))
 	return out, nil

@@ -34,12 +34,12 @@ type Set struct {
 }
 
 // Attach joins batches of nodes (dataset indices) to T.
-func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, graphBatch bool) *Set {
+func Attach(d *dataset.Dataset, original *dataset.Original, batches [][]int32, mode *attach.Mode) *Set {
 	ids := d.IDs // a set does not hold the edges of T's nodes
 	s := &Set{Task: d.Task, name: func(batch, i int) string { return ids[batches[batch][i]] }}
 	for _, nodes := range batches {
 		s.Labels = append(s.Labels, graph.Pick(d.Labels, nodes))
-		s.Batches = append(s.Batches, d.Attach(original, nodes, graphBatch))
+		s.Batches = append(s.Batches, d.Attach(original, nodes, mode))
 		if d.Targets != nil {
 			s.Targets = append(s.Targets, d.Targets.Take(nodes))
 		}
@@ -219,10 +219,10 @@ type Regrouped struct {
 const regroupSeed = 1
 
 // Regroup shuffles the test nodes into batches of a tenth of the size. Nodes for two batches are enough.
-func Regroup(d *dataset.Dataset, original *dataset.Original, size int, graphBatch bool) *Regrouped {
+func Regroup(d *dataset.Dataset, original *dataset.Original, size int, mode *attach.Mode) *Regrouped {
 	order := rand.New(rand.NewPCG(regroupSeed, 0)).Perm(len(d.Test))
 	g := &Regrouped{order: order[:min(len(order), 2*size)]}
-	g.set = Attach(d, original, dataset.Batches(graph.Pick(d.Test, g.order), max(1, size/10)), graphBatch)
+	g.set = Attach(d, original, dataset.Batches(graph.Pick(d.Test, g.order), max(1, size/10)), mode)
 	return g
 }
 

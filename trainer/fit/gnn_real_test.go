@@ -6,6 +6,7 @@ import (
 	"rivulet/dataset"
 	"rivulet/graph"
 	"rivulet/infer"
+	"rivulet/infer/attach"
 	"rivulet/infer/preprocess"
 	"rivulet/test/datatest"
 	"rivulet/test/expect"
@@ -40,7 +41,7 @@ func (w *realT) problem(model string) GNNProblem {
 
 // accuracy of a model joined to T with all the nodes at once, percent.
 func (w *realT) accuracy(m infer.Model, nodes []int32) float64 {
-	logits := m.Joint(w.original.Adj, w.pre.Raw(w.original.X), w.pre).Logits(w.data.Attach(w.original, nodes, true))
+	logits := m.Joint(w.original.Adj, w.pre.Raw(w.original.X), w.pre).Logits(w.data.Attach(w.original, nodes, attach.Graph))
 	hits := 0
 	for k, i := range nodes {
 		if int32(graph.ArgMax(logits.Row(k))) == w.data.Labels[i] {
