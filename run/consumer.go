@@ -24,7 +24,8 @@ import (
 	"rivulet/internal/build"
 	"rivulet/internal/check"
 	"rivulet/internal/httpd"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/producer"
@@ -40,7 +41,7 @@ func Consumer(ctx context.Context, cfg config.Consumer, log *slog.Logger, also c
 	logSettings(log, cfg)
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &streamService{cfg: cfg, log: log, background: &services{}, journal: observe.NewJournal(log, nil)}
+	s := &streamService{cfg: cfg, log: log, background: &services{}, journal: logs.NewJournal(log, nil)}
 	drained := announceDrain(ctx, cfg.Shutdown.DrainTimeout, log)
 	err := endsBy(ctx, cfg.Shutdown.DrainTimeout, func() error { return s.serve(ctx, running, also, cancel) })
 	drained()
@@ -90,11 +91,11 @@ func announceDrain(ctx context.Context, limit time.Duration, log *slog.Logger) (
 type streamService struct {
 	cfg        config.Consumer
 	log        *slog.Logger
-	journal    *observe.Journal
+	journal    *logs.Journal
 	background *services
 	closers    []func() // in the order in which things were opened
 
-	observer *observe.Observer
+	observer monitor.Monitor   // nil: nobody measures
 	told     consumer.Observer // of all events
 	framed   connect.Framed    // nil: predictions are not in the registry's form
 	consumer *consumer.Consumer
@@ -120,7 +121,7 @@ func (s *streamService) serve(ctx, running context.Context, also consumer.Observ
 		}
 		s.log.Info("listening for metrics and health", "address", listener.Addr().String())
 		doors.startVital(ctx, cancel, func(ctx context.Context) error {
-			return observe.Serve(ctx, listener, s.cfg.HTTP.Hosts, s.observer)
+			return s.observer.Serve(ctx, listener, s.cfg.HTTP.Hosts)
 		})
 	}
 	err := s.run(running)
@@ -140,6 +141,9 @@ func (s *streamService) close() {
 // meanwhile it returns nil, and nothing can be run.
 func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel context.CancelCauseFunc) error {
 	cfg, log := s.cfg, s.log
+	if !monitor.Linked() && (cfg.HTTP.Listen != "" || cfg.Labels.Topic != "") {
+		return errUnwatched
+	}
 	from, end, err := servedVersions(ctx, cfg, connect.ConsumerACL, log, s.background, cancel)
 	if err != nil {
 		return err
@@ -148,10 +152,10 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	if ctx.Err() != nil {
 		return nil
 	}
-	watched := observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes, Cache: from.cache,
+	watched := monitor.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes, Cache: from.cache,
 		Arrivals: from.arrivals, Losses: from.Losses, Reference: from.reference}
 	if cfg.Labels.Topic != "" {
-		watched.Labels = &observe.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
+		watched.Labels = &monitor.LabelOptions{Remember: cfg.Labels.Remember, TTL: cfg.Labels.TTL}
 	}
 	forms, known, err := Forms(cfg.Input, cfg.Registry)
 	if err != nil {
@@ -167,8 +171,11 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	}
 	s.closers = append(s.closers, closeStore)
 	w := wire{from, forms, known, store, out}
-	s.observer, s.framed = observe.New(watched), framed
-	s.told = both(both(s.observer, s.journal), also)
+	s.observer, s.framed = monitor.New(watched), framed
+	s.told = both(s.journal, also)
+	if s.observer != nil {
+		s.told = both(s.observer, s.told)
+	}
 	c, client, err := newConsumer(cfg, w, log, s.told)
 	if err != nil {
 		return err
@@ -181,6 +188,9 @@ func (s *streamService) open(ctx context.Context, also consumer.Observer, cancel
 	}
 	return nil
 }
+
+// errUnwatched refuses what needs package observe.
+var errUnwatched = errors.New("http.listen, labels.topic and serving need metrics, which this program is built without")
 
 // run consumes until running ends, and then drains.
 func (s *streamService) run(running context.Context) error {

@@ -10,7 +10,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/event/read"
-	"rivulet/internal/observe"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 	"rivulet/kafka/retry"
 	"rivulet/run/connect"
@@ -37,7 +37,7 @@ func followLabels(ctx context.Context, cfg config.Consumer, forms *read.Reader, 
 	}
 	defer end()
 	schemas := consumer.NewLearner(forms, known, consumer.RegistryOutage(wait, known).Attempts())
-	refused := wait.Outage(observe.StageLabels, "topic", cfg.Labels.Topic).Attempts()
+	refused := wait.Outage(monitor.StageLabels, "topic", cfg.Labels.Topic).Attempts()
 	_ = refused.Repeat(ctx, func() error { // it ends when ctx does
 		err := r.Follow(ctx, nil, func(rec kafka.Record) {
 			refused.Over()

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"rivulet/config"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 )
 
 // levelKey is the key of the one setting that changes while a program runs. Files of passwords, tokens and certificates
@@ -28,7 +28,7 @@ func Program[T logging](from config.Sources, w io.Writer, program func(cfg T, lo
 	if err != nil {
 		return err
 	}
-	log, level, err := observe.NewLogger(cfg.Logging().Level, cfg.Logging().Format, w)
+	log, level, err := logs.NewLogger(cfg.Logging().Level, cfg.Logging().Format, w)
 	if err != nil {
 		return err
 	}

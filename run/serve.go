@@ -11,7 +11,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/internal/build"
 	"rivulet/internal/httpd"
-	"rivulet/internal/observe"
+	"rivulet/internal/monitor"
 	"rivulet/internal/serve"
 	"rivulet/run/connect"
 )
@@ -91,7 +91,10 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 	if err != nil {
 		return nil, err
 	}
-	observer := observe.New(observe.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes,
+	if !monitor.Linked() {
+		return nil, errUnwatched
+	}
+	observer := monitor.New(monitor.Options{Version: from.name, Trouble: from.Trouble, Classes: from.classes,
 		Cache: from.cache, Arrivals: from.arrivals, Losses: from.Losses, Reference: from.reference, NoGroup: true})
 	limits := cfg.Server
 	o := serve.Options{
@@ -103,11 +106,11 @@ func newServer(cfg config.Serve, from versions, store consumer.FeatureStore, sec
 			QueueArrivals: limits.Queue.Arrivals, QueueBytes: int64(limits.Queue.Bytes), Connections: limits.Connections},
 		Batching: serve.Batching{Size: limits.Batch.Size, Linger: limits.Batch.Linger},
 		TLS:      secured, Origin: httpd.Origin{TLS: secured != nil, Hosts: limits.Hosts},
-		Health: observe.Handler(observer), Metrics: observer.Registry(), Log: log,
+		Health: observer.Handler(), Metrics: observer, Log: log,
 	}
 	if o.Tokens, err = connect.Tokens("serve.", limits.Access, log); err != nil {
 		return nil, err
 	}
-	connect.MeasureTokens(o.Tokens, o.Metrics)
+	connect.MeasureTokens(o.Tokens, observer.Gauge)
 	return serve.New(o)
 }

@@ -17,7 +17,7 @@ import (
 	"rivulet/config"
 	"rivulet/consumer"
 	"rivulet/infer/target"
-	"rivulet/internal/observe"
+	"rivulet/internal/monitor"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
 	"rivulet/run/connect"
@@ -72,12 +72,12 @@ func (v versions) classes() []string {
 }
 
 // reference has training's measures of a version's data; false if another version serves or nothing was measured.
-func (v versions) reference(version string) (observe.Reference, bool) {
+func (v versions) reference(version string) (monitor.Reference, bool) {
 	current := v.source.Current()
 	if current == nil || current.ID() != version {
-		return observe.Reference{}, false
+		return monitor.Reference{}, false
 	}
-	r := observe.Reference{Reference: current.Manifest().Reference, Model: current.Model()}
+	r := monitor.Reference{Reference: current.Manifest().Reference, Model: current.Model()}
 	return r, r.Nodes > 0
 }
 

@@ -22,7 +22,7 @@ import (
 	"rivulet/internal/cli/dataflag"
 	"rivulet/internal/demo"
 	"rivulet/internal/help"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 	"rivulet/trainer"
 )
 
@@ -122,7 +122,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if f.Log, _, err = observe.NewLogger("warn", "text", os.Stderr); err != nil {
+	if f.Log, _, err = logs.NewLogger("warn", "text", os.Stderr); err != nil {
 		return err
 	}
 	f.Progress = cli.Stderr()

@@ -15,7 +15,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/compare"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 	"rivulet/run"
 )
 
@@ -54,7 +54,7 @@ func compareCommand() *cobra.Command {
 		if o.From, err = parseTime("--from", from); err != nil {
 			return err
 		}
-		r, forgotten, err := run.Compare(cmd.Context(), cfg, o, observe.PlainLogger(cmd.ErrOrStderr()))
+		r, forgotten, err := run.Compare(cmd.Context(), cfg, o, logs.PlainLogger(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}

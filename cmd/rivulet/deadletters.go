@@ -12,7 +12,7 @@ import (
 
 	"rivulet/config"
 	"rivulet/internal/cli"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 	"rivulet/internal/replay"
 	"rivulet/run/connect"
 )
@@ -50,7 +50,7 @@ func (f *deadLetterFlags) open(cmd *cobra.Command) (l *replay.Letters, topics co
 		return nil, topics, since, err
 	}
 	return &replay.Letters{Client: client, Topic: cfg.Kafka.Topics.DeadLetters, Compression: cfg.Kafka.Compression,
-		Group: cfg.Kafka.Group, Log: observe.PlainLogger(cmd.ErrOrStderr())}, cfg.Kafka.Topics, since, nil
+		Group: cfg.Kafka.Group, Log: logs.PlainLogger(cmd.ErrOrStderr())}, cfg.Kafka.Topics, since, nil
 }
 
 // parseTime parses a time, or a duration that ends now; the zero time for no text.

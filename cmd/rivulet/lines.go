@@ -12,7 +12,7 @@ import (
 	"rivulet/infer/attach"
 	"rivulet/infer/propagation"
 	"rivulet/internal/cli"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 	"rivulet/run"
 	"rivulet/run/connect"
 	"rivulet/serving"
@@ -64,7 +64,7 @@ func (f *lineFlags) open(cmd *cobra.Command) (versions consumer.Versions, o run.
 	}
 	o.Limits = run.Limits(lines.Limits)
 	o.IgnoreUnknown = lines.Input.UnknownFeatures == config.Ignore
-	if versions, err = run.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, observe.PlainLogger(os.Stderr)); err != nil {
+	if versions, err = run.Pinned(cmd.Context(), f.cfg.Artifact, f.choice, logs.PlainLogger(os.Stderr)); err != nil {
 		return nil, o, nil, err
 	}
 	o.Features, end, err = connect.Features(lines.Features, lines.Redis, lines.Limits)

@@ -16,7 +16,7 @@ import (
 	"rivulet/event/read"
 	"rivulet/infer/target"
 	"rivulet/internal/cli/dataflag"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 	"rivulet/internal/replay"
 	"rivulet/run/connect"
 )
@@ -168,7 +168,7 @@ func (f *replayFlags) toTopic(cmd *cobra.Command, d *dataset.Dataset, nodes []in
 	if err := connect.Reach(cmd.Context(), cfg.Kafka.Brokers, client, topics...); err != nil {
 		return err
 	}
-	log := observe.PlainLogger(os.Stderr)
+	log := logs.PlainLogger(os.Stderr)
 	codec, _ := read.Lookup(f.format) // it was checked
 	var sinks []*replay.Topic
 	for _, name := range topics {

@@ -21,7 +21,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/internal/cli"
 	"rivulet/internal/cli/dataflag"
-	"rivulet/internal/observe"
+	"rivulet/internal/logs"
 	"rivulet/internal/refresh"
 	"rivulet/run"
 	"rivulet/run/connect"
@@ -139,7 +139,7 @@ func refreshCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log := observe.PlainLogger(cmd.ErrOrStderr())
+		log := logs.PlainLogger(cmd.ErrOrStderr())
 		r, err := f.refresher(given, cfg, cli.Stderr(), log)
 		if err != nil {
 			return err

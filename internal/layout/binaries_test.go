@@ -18,7 +18,7 @@ func TestBinariesOfTheStream(t *testing.T) {
 	}
 	demo := dependencies(t, "demo")
 	for _, library := range []string{parquet, "github.com/bufbuild/protocompile", "github.com/twmb/avro",
-		"golang.org/x/oauth2", "github.com/minio/minio-go/v7/pkg/signer"} {
+		"golang.org/x/oauth2", "github.com/prometheus/client_golang/prometheus", "github.com/minio/minio-go/v7/pkg/signer"} {
 		if demo[library] {
 			t.Errorf("cmd/demo is built with %s, which it never uses", library)
 		}

@@ -124,11 +124,10 @@ var only = []struct {
 	{"kafka/txn", []string{"kafka/retry", "kafka/wire"}},
 	{"kafka/wire", []string{"kafka/retry", "internal/spelling", "internal/tlsclient"}},
 	{"kafka/retry", nil},
+	{"internal/monitor", []string{"artifact/baseline", "consumer", "event", "mapping", "mapping/arrivals"}},
+	{"internal/logs", []string{"consumer", "consumer/window", "event", "event/read", "internal/monitor", "kafka"}},
 	{"internal/observe", []string{"artifact", "artifact/baseline", "consumer", "consumer/window", "event",
-		"event/read", "infer/target",
-		"internal/build",
-		"internal/httpd",
-		"kafka", "mapping",
+		"event/read", "infer/target", "internal/build", "internal/httpd", "internal/monitor", "kafka", "mapping",
 		"mapping/arrivals"}},
 	{"internal/registry", []string{"event", "event/avro", "event/read", "event/json", "event/protobuf",
 		"internal/tlsclient"}},
@@ -197,6 +196,7 @@ var users = []struct {
 	// each brings a large library
 	{"dataset/parquet", []string{"cmd/trainer", "cmd/rivulet"}},
 	{"artifact/remote/s3", []string{"run/parts", "run/connect/login"}},
+	{"internal/observe", []string{"run/parts"}},
 	{"trainer/merge", []string{"cmd/trainer", "internal/refresh"}},
 	{"lab/…", []string{"cmd/trainer", "lab/…"}}, // a laboratory: it reads the trainer, and no other room knows it
 	{"cmd/…", []string{"cmd/trainer"}},          // a command's own packages: Go lets nobody import a main
@@ -215,7 +215,7 @@ var never = []struct {
 	{"cmd/consumer", []string{"dataset/…", "trainer/…", "internal/devstack", "internal/demo", "internal/bench"}},
 	// a newcomer builds the demo first, and waits for all that it links
 	{"cmd/demo", []string{"internal/traces", "internal/bench", "internal/registry", "event/avro", "dataset/parquet",
-		"artifact/remote/s3", "run/parts", "run/connect/login", "run/connect/confluent"}},
+		"artifact/remote/s3", "internal/observe", "run/parts", "run/connect/login", "run/connect/confluent"}},
 	{"cmd/trainer", []string{"internal/devstack", "internal/demo", "internal/bench"}},
 	{"trainer/…", []string{"serving", "mapping/…", "consumer/…", "producer"}},
 	{"consumer/…", []string{"serving", "producer", "artifact", "mapping/…"}},

@@ -7,13 +7,8 @@ import (
 
 	"rivulet/artifact/baseline"
 	"rivulet/consumer"
+	"rivulet/internal/monitor"
 )
-
-// Reference holds the figures with which a stream is compared: the artifact's, and the serving model's.
-type Reference struct {
-	baseline.Reference
-	Model string
-}
 
 // The window holds the last predictions of one version of the artifact: between windowBlocks-1 and windowBlocks full
 // blocks. Its memory is a few counters a block.
@@ -34,16 +29,16 @@ type block struct {
 
 // drift compares the stream with the reference of the version that serves it.
 type drift struct {
-	reference func(version string) (Reference, bool)
+	reference func(version string) (monitor.Reference, bool)
 
 	mu      sync.Mutex
 	version string
-	against Reference
+	against monitor.Reference
 	known   bool // there is a reference
 	blocks  []*block
 }
 
-func newDrift(reference func(version string) (Reference, bool)) *drift {
+func newDrift(reference func(version string) (monitor.Reference, bool)) *drift {
 	return &drift{reference: reference}
 }
 

@@ -8,13 +8,14 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/monitor"
 )
 
 // Each named feature has a distance of its own: one that has moved is seen, and another one is not.
 func TestDriftByFeatureName(t *testing.T) {
 	half := baseline.Histogram{Bounds: []float64{0.5}, Shares: []float64{0.5, 0.5}}
-	d := newDrift(func(string) (Reference, bool) {
-		return Reference{Reference: baseline.Reference{Nodes: 4, FeatureNorm: half, FeatureCount: half,
+	d := newDrift(func(string) (monitor.Reference, bool) {
+		return monitor.Reference{Reference: baseline.Reference{Nodes: 4, FeatureNorm: half, FeatureCount: half,
 			Named: map[string]baseline.Histogram{"age": half, "plan": half}}}, true
 	})
 	s := consumer.BatchStats{Version: "v1", Named: []string{"age", "plan", "new"}, Delivered: &event.Batch{}}

@@ -11,13 +11,14 @@ import (
 	"rivulet/artifact/baseline"
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/monitor"
 	"rivulet/test/expect"
 )
 
 // trained returns a reference of two classes; norms and counts are 1 to 10.
-func trained() Reference {
+func trained() monitor.Reference {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	return Reference{Model: "sgc", Reference: baseline.Reference{Nodes: 10, UnknownNeighbours: 0.125,
+	return monitor.Reference{Model: "sgc", Reference: baseline.Reference{Nodes: 10, UnknownNeighbours: 0.125,
 		FeatureNorm:  baseline.NewHistogram(values),
 		Named:        map[string]baseline.Histogram{"age": baseline.NewHistogram(values)},
 		FeatureCount: baseline.NewHistogram(values),
@@ -37,7 +38,7 @@ func like(version string, n int, shift float32) consumer.BatchStats {
 
 func observing(o *Observer, t *testing.T) map[string]float64 {
 	t.Helper()
-	families, err := o.Registry().Gather()
+	families, err := o.metrics.registry.Gather()
 	expect.OK(t, err)
 	got := map[string]float64{}
 	for _, f := range families {
@@ -62,7 +63,7 @@ func TestDriftOfNumbers(t *testing.T) {
 }
 
 func driftWithoutClasses(t *testing.T, p event.Prediction) {
-	o := New(Options{Version: func() string { return "v1" }, Reference: func(string) (Reference, bool) {
+	o := New(monitor.Options{Version: func() string { return "v1" }, Reference: func(string) (monitor.Reference, bool) {
 		r := trained()
 		r.Models = nil
 		return r, true
@@ -81,9 +82,9 @@ func driftWithoutClasses(t *testing.T, p event.Prediction) {
 }
 
 func TestDrift(t *testing.T) {
-	o := New(Options{Version: func() string {
+	o := New(monitor.Options{Version: func() string {
 		return "v1"
-	}, Reference: func(version string) (Reference, bool) { return trained(), version != "old" }})
+	}, Reference: func(version string) (monitor.Reference, bool) { return trained(), version != "old" }})
 	check := func(when string, want map[string]float64) {
 		t.Helper()
 		got := observing(o, t)
@@ -134,7 +135,7 @@ func TestDrift(t *testing.T) {
 	o.Batch(like("old", 10, 0))
 	check("a version without a reference", map[string]float64{"predictions": 10, "confidence": 0.5,
 		"unknown_neighbours_ratio": 0.25})
-	if problems, err := testutil.GatherAndLint(o.Registry()); err != nil || len(problems) > 0 {
+	if problems, err := testutil.GatherAndLint(o.metrics.registry); err != nil || len(problems) > 0 {
 		t.Error(problems, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/consumer/window"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 )
 
@@ -32,9 +33,6 @@ type health struct {
 	startsBy   string                                // what the consumer waits for outside of its group, and the error
 	overdue    map[kafka.TopicPartition]window.Stats // of partitions whose arrivals wait too long for edges
 }
-
-// readyWithin is how long a stream may stand before the consumer is not ready.
-const readyWithin = 30 * time.Second
 
 // batchStages are the stages in which a batch waits; it is delivered once the wait is over.
 var batchStages = []string{consumer.StageLookup, consumer.StageRows, consumer.StageStore, consumer.StagePublish}
@@ -106,7 +104,7 @@ func (h *health) stalledFor() (time.Duration, string) {
 		longest.Held.Round(time.Second))
 }
 
-func newHealth(opts Options) *health {
+func newHealth(opts monitor.Options) *health {
 	if opts.Trouble == nil {
 		opts.Trouble = func() error { return nil }
 	}
@@ -168,7 +166,7 @@ func (h *health) ready() error {
 	if !inGroup && !h.noGroup {
 		noGroup = errors.New("the consumer group is not joined" + why)
 	}
-	if lasts, why := h.stalledFor(); lasts >= readyWithin {
+	if lasts, why := h.stalledFor(); lasts >= monitor.ReadyWithin {
 		stalled = fmt.Errorf("the stream has stood for %s: %s", lasts.Round(time.Second), why)
 	}
 	return errors.Join(noArtifact, noGroup, stalled)

@@ -5,21 +5,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rivulet/consumer"
 	"rivulet/event"
 	"rivulet/infer/target"
+	"rivulet/internal/monitor"
 )
-
-// LabelOptions bounds the predictions and labels that wait for their counterpart.
-type LabelOptions struct {
-	// Remember is the number of the last predictions, and of the last labels, that wait; TTL is how long they wait.
-	Remember int
-	TTL      time.Duration
-}
 
 // calibrationBins is the number of bins of the expected calibration error, as many as the trainer's.
 const calibrationBins = 15
@@ -52,9 +45,6 @@ type labels struct {
 	blocks      []*calibrationTally
 }
 
-// StageLabels is the stage of retries under which failures of reading labels are counted.
-const StageLabels = "labels"
-
 // Results of a label.
 const (
 	labelRight     = "right"
@@ -63,7 +53,7 @@ const (
 	labelRefused   = "refused"   // the record is not a label
 )
 
-func newLabels(o LabelOptions, clock consumer.Clock, registry prometheus.Registerer) *labels {
+func newLabels(o monitor.LabelOptions, clock consumer.Clock, registry prometheus.Registerer) *labels {
 	l := &labels{clock: clock, predictions: NewRecent[prediction](o), waiting: NewRecent[event.Label](o),
 		totals: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "labels_total",
 			Help: "Labels read, by their result for this member's predictions."}, []string{"result"})}

@@ -11,11 +11,12 @@ import (
 
 	"rivulet/consumer"
 	"rivulet/event"
+	"rivulet/internal/monitor"
 )
 
-func labelled(o LabelOptions) (*Observer, *fakeClock) {
+func labelled(o monitor.LabelOptions) (*Observer, *fakeClock) {
 	clock := &fakeClock{now: noon}
-	return New(Options{Version: func() string { return "v1" }, Clock: clock, Labels: &o}), clock
+	return New(monitor.Options{Version: func() string { return "v1" }, Clock: clock, Labels: &o}), clock
 }
 
 func predict(o *Observer, all ...event.Prediction) {
@@ -32,14 +33,14 @@ func wantLabels(t *testing.T, o *Observer, right, wrong, unmatched, refused int)
 	}{{"refused", refused}, {"right", right}, {"unmatched", unmatched}, {"wrong", wrong}} {
 		want += fmt.Sprintf("rivulet_labels_total{result=%q} %d\n", of.name, of.n)
 	}
-	if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(want), "rivulet_labels_total"); err != nil {
+	if err := testutil.GatherAndCompare(o.metrics.registry, strings.NewReader(want), "rivulet_labels_total"); err != nil {
 		t.Error(err)
 	}
 }
 
 // Labels by name or index, before or after their predictions, each prediction once.
 func TestLabelsMeetPredictions(t *testing.T) {
-	o, clock := labelled(LabelOptions{Remember: 3, TTL: time.Hour})
+	o, clock := labelled(monitor.LabelOptions{Remember: 3, TTL: time.Hour})
 	by := func(id string, class int) *event.Label { return &event.Label{ID: id, Class: class} }
 	named := func(id, name string) *event.Label { return &event.Label{ID: id, Class: event.ByName, ClassName: name} }
 	predict(o, event.Prediction{ID: "a", Class: 1, ClassName: "x", Probability: 1},
@@ -65,18 +66,18 @@ func TestLabelsMeetPredictions(t *testing.T) {
 	predict(o, event.Prediction{ID: "s"}) // its label waited for too long
 	o.RefuseLabel()
 	wantLabels(t, o, 2, 1, 3, 1)
-	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(StageLabels)); n != 0 {
+	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(monitor.StageLabels)); n != 0 {
 		t.Errorf("%v failures of reading labels", n)
 	}
 	o.RetryLabels()
-	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(StageLabels)); n != 1 {
+	if n := testutil.ToFloat64(o.metrics.retries.WithLabelValues(monitor.StageLabels)); n != 1 {
 		t.Errorf("%v failures of reading labels are counted, want 1", n)
 	}
 }
 
 // The memory is bounded for any input, and so is the window.
 func TestLabelsAreBounded(t *testing.T) {
-	o, _ := labelled(LabelOptions{Remember: 100, TTL: time.Hour})
+	o, _ := labelled(monitor.LabelOptions{Remember: 100, TTL: time.Hour})
 	for i := range 20000 {
 		id := fmt.Sprint(i)
 		predict(o, event.Prediction{ID: id, Class: i % 2, Probability: 0.75}, event.Prediction{ID: "other" + id})

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"rivulet/event"
+	"rivulet/internal/monitor"
 )
 
 // Labels of several names are compared as sets: the live accuracy is micro F1, and a prediction is right if it has all
 // labels and no other.
 func TestSeveralLabelsMeetPredictions(t *testing.T) {
-	o, _ := labelled(LabelOptions{Remember: 9, TTL: time.Hour})
+	o, _ := labelled(monitor.LabelOptions{Remember: 9, TTL: time.Hour})
 	said := func(names ...string) []event.Score {
 		out := []event.Score{}
 		for _, name := range names {
@@ -37,8 +38,8 @@ func TestSeveralLabelsMeetPredictions(t *testing.T) {
 
 // Of predictions of labels each label counts for drift, and their confidence as a probability does.
 func TestDriftOfLabels(t *testing.T) {
-	o := New(Options{Version: func() string { return "v1" },
-		Reference: func(string) (Reference, bool) { return trained(), true }})
+	o := New(monitor.Options{Version: func() string { return "v1" },
+		Reference: func(string) (monitor.Reference, bool) { return trained(), true }})
 	s := like("v1", 10, 0)
 	for i := range s.Delivered.Predictions {
 		s.Delivered.Predictions[i] = event.Prediction{Probability: 0.75, Labels: []event.Score{{Class: 0}, {Class: 1}}}
@@ -50,7 +51,7 @@ func TestDriftOfLabels(t *testing.T) {
 }
 
 // half is the distance of classes 0 and 1, of equal share, from a reference.
-func half(r Reference) float64 {
+func half(r monitor.Reference) float64 {
 	distance := 0.0
 	for k, share := range r.Models[r.Model].Classes {
 		if k < 2 {

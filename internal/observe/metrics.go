@@ -11,6 +11,7 @@ import (
 	"rivulet/event"
 	"rivulet/event/read"
 	"rivulet/internal/build"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 	"rivulet/mapping"
 )
@@ -60,7 +61,7 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-func newMetrics(opts Options, health *health) *metrics {
+func newMetrics(opts monitor.Options, health *health) *metrics {
 	registry := newRegistry()
 	registry.MustRegister(artifactInfo(opts.Version), readiness(health.ready),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "stalled_seconds",

@@ -4,43 +4,12 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"rivulet/consumer"
 	"rivulet/consumer/window"
 	"rivulet/event"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
-	"rivulet/mapping"
-	"rivulet/mapping/arrivals"
 )
-
-// Options are the sources of figures that an [Observer] reads by itself, and its bounds.
-type Options struct {
-	// Version returns the name of the artifact that is served; "" before the first one is loaded. Required.
-	Version func() string
-	// Trouble returns why there is no artifact to serve, and what to do; nil, or no error: nobody knows.
-	Trouble func() error
-	// Classes returns the class names of that artifact; nil: they are not known before they are predicted.
-	Classes func() []string
-	// Cache returns the counts of the cache of the version that is served; nil: no cache metrics.
-	Cache func() mapping.CacheStats
-	// Losses returns the counts of rows and buckets of M that Redis damaged or lost; nil: no such metrics.
-	Losses func() mapping.LossStats
-	// Reference returns the figures of training by the name of a version; false if they are not known. nil: they
-	// never are.
-	Reference func(version string) (Reference, bool)
-	// Arrivals returns the counts of rows of arrivals of the serving version; ok is false if arrivals get none. nil: no
-	// such metrics.
-	Arrivals func() (stats arrivals.Stats, ok bool)
-	// Labels, if not nil, lets predictions be compared with labels.
-	Labels *LabelOptions
-	// Clock is the consumer's; nil: the machine's.
-	Clock consumer.Clock
-	// NoGroup says that the arrivals come from no consumer group: a loaded artifact then suffices to be ready.
-	NoGroup bool
-	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
-	StallAfter time.Duration
-}
 
 // Observer counts the consumer's events and knows its health. It is safe for concurrent use and has no goroutine.
 type Observer struct {
@@ -50,16 +19,16 @@ type Observer struct {
 	labels  *labels // nil: none are read
 }
 
-var _ consumer.Observer = (*Observer)(nil)
+func init() { monitor.Register(func(o monitor.Options) monitor.Monitor { return New(o) }) }
 
 // New returns an Observer with metrics of its own, in a registry of its own.
-func New(opts Options) *Observer {
+func New(opts monitor.Options) *Observer {
 	if opts.Clock == nil {
 		opts.Clock = consumer.SystemClock{}
 	}
 	opts.StallAfter = cmp.Or(opts.StallAfter, 2*time.Minute)
 	if opts.Reference == nil {
-		opts.Reference = func(string) (Reference, bool) { return Reference{}, false }
+		opts.Reference = func(string) (monitor.Reference, bool) { return monitor.Reference{}, false }
 	}
 	if opts.Classes == nil {
 		opts.Classes = func() []string { return nil }
@@ -69,13 +38,10 @@ func New(opts Options) *Observer {
 	o.metrics.registry.MustRegister(o.drift.collector())
 	if opts.Labels != nil {
 		o.labels = newLabels(*opts.Labels, opts.Clock, o.metrics.registry)
-		o.metrics.retries.WithLabelValues(StageLabels)
+		o.metrics.retries.WithLabelValues(monitor.StageLabels)
 	}
 	return o
 }
-
-// Registry returns the registry of the metrics, so that others can add metrics.
-func (o *Observer) Registry() *prometheus.Registry { return o.metrics.registry }
 
 // Batch counts a delivered batch.
 func (o *Observer) Batch(s consumer.BatchStats) {
@@ -94,7 +60,7 @@ func (o *Observer) Label(l *event.Label) { o.labels.label(l) }
 func (o *Observer) RefuseLabel() { o.labels.totals.WithLabelValues(labelRefused).Inc() }
 
 // RetryLabels counts a failure of reading labels. It is no sign that the consumer's loop moves.
-func (o *Observer) RetryLabels() { o.metrics.retries.WithLabelValues(StageLabels).Inc() }
+func (o *Observer) RetryLabels() { o.metrics.retries.WithLabelValues(monitor.StageLabels).Inc() }
 
 // Dropped counts a record that no topic takes.
 func (o *Observer) Dropped(reason string) { o.metrics.drops.WithLabelValues(reason).Inc() }

@@ -16,6 +16,7 @@ import (
 	"rivulet/consumer"
 	"rivulet/consumer/window"
 	"rivulet/event"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 	"rivulet/mapping"
 	"rivulet/mapping/arrivals"
@@ -35,7 +36,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func newTestObserver() (*Observer, *fakeClock) {
 	clock := &fakeClock{now: noon}
-	return New(Options{
+	return New(monitor.Options{
 		Version: func() string { return "v1" },
 		Classes: func() []string { return []string{"flash", "lens", "tripod"} },
 		Cache:   func() mapping.CacheStats { return mapping.CacheStats{Hits: 40, Misses: 2, Entries: 3, Bytes: 999} },
@@ -45,8 +46,8 @@ func newTestObserver() (*Observer, *fakeClock) {
 				true
 		},
 		Clock:     clock,
-		Labels:    &LabelOptions{Remember: 10, TTL: time.Hour},
-		Reference: func(string) (Reference, bool) { return trained(), true },
+		Labels:    &monitor.LabelOptions{Remember: 10, TTL: time.Hour},
+		Reference: func(string) (monitor.Reference, bool) { return trained(), true },
 	}), clock
 }
 
@@ -95,7 +96,7 @@ func observeAll(o *Observer) {
 // versions keep their counters.
 func TestDeadLettersAreCountedByVersion(t *testing.T) {
 	serving := "v0"
-	o := New(Options{Version: func() string { return serving }})
+	o := New(monitor.Options{Version: func() string { return serving }})
 	batch := func(version string, records, dead int) {
 		letters := make([]event.DeadLetter, dead)
 		for k := range letters {
@@ -105,7 +106,7 @@ func TestDeadLettersAreCountedByVersion(t *testing.T) {
 	}
 	expected := func(want string) {
 		t.Helper()
-		expect.OK(t, testutil.GatherAndCompare(o.Registry(), strings.NewReader("# HELP rivulet_arrivals_total Records that "+
+		expect.OK(t, testutil.GatherAndCompare(o.metrics.registry, strings.NewReader("# HELP rivulet_arrivals_total Records that "+
 			"were read and delivered, as predictions or dead letters, by the version that answered.\n"+
 			"# TYPE rivulet_arrivals_total counter\n"+want), "rivulet_arrivals_total"))
 	}
@@ -132,7 +133,7 @@ func TestDeadLettersAreCountedByVersion(t *testing.T) {
 // alert sees the first event as an increase.
 func TestEveryLabelValueIsThereFromTheStart(t *testing.T) {
 	o, _ := newTestObserver()
-	families, err := o.Registry().Gather()
+	families, err := o.metrics.registry.Gather()
 	expect.OK(t, err)
 	there := map[string]bool{} // name and value of the label
 	for _, f := range families {
@@ -398,7 +399,7 @@ rivulet_throttled_seconds_total{requests="produce"} 2.5
 		return n == "rivulet_build_info" || strings.HasSuffix(n, "_seconds") || n == "rivulet_batch_records" ||
 			strings.HasPrefix(n, "rivulet_window_") || n == "rivulet_labels_total" // they have tests of their own
 	})
-	if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(want), names...); err != nil {
+	if err := testutil.GatherAndCompare(o.metrics.registry, strings.NewReader(want), names...); err != nil {
 		t.Error(err)
 	}
 }
@@ -406,7 +407,7 @@ rivulet_throttled_seconds_total{requests="produce"} 2.5
 // rivuletMetrics returns the names of our own metrics.
 func rivuletMetrics(t *testing.T, o *Observer) []string {
 	t.Helper()
-	families, err := o.Registry().Gather()
+	families, err := o.metrics.registry.Gather()
 	expect.OK(t, err)
 	var names []string
 	for _, f := range families {
@@ -420,7 +421,7 @@ func rivuletMetrics(t *testing.T, o *Observer) []string {
 func TestHistograms(t *testing.T) {
 	o, _ := newTestObserver()
 	observeAll(o)
-	families, err := o.Registry().Gather()
+	families, err := o.metrics.registry.Gather()
 	expect.OK(t, err)
 	type sums struct {
 		Count uint64
@@ -459,7 +460,7 @@ func TestHistograms(t *testing.T) {
 func TestNamesFollowTheConventions(t *testing.T) {
 	o, _ := newTestObserver()
 	observeAll(o)
-	problems, err := testutil.GatherAndLint(o.Registry(), rivuletMetrics(t, o)...)
+	problems, err := testutil.GatherAndLint(o.metrics.registry, rivuletMetrics(t, o)...)
 	expect.OK(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
@@ -481,7 +482,7 @@ func TestDocListsTheMetrics(t *testing.T) {
 
 func lags(t *testing.T, o *Observer) map[string]float64 {
 	t.Helper()
-	families, err := o.Registry().Gather()
+	families, err := o.metrics.registry.Gather()
 	expect.OK(t, err)
 	got := map[string]float64{}
 	for _, f := range families {
@@ -511,7 +512,7 @@ func TestLagOfOtherMembersPartitionsIsForgotten(t *testing.T) {
 
 // Without an artifact there is no info, and without a cache there are no cache metrics.
 func TestWhatIsNotThereIsNotShown(t *testing.T) {
-	o := New(Options{Version: func() string { return "" }})
+	o := New(monitor.Options{Version: func() string { return "" }})
 	for _, name := range rivuletMetrics(t, o) {
 		if name == "rivulet_artifact_info" || strings.HasPrefix(name, "rivulet_cache") {
 			t.Errorf("%s is there", name)

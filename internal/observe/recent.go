@@ -1,6 +1,10 @@
 package observe
 
-import "time"
+import (
+	"time"
+
+	"rivulet/internal/monitor"
+)
 
 // Recent remembers the last values by id.
 type Recent[V any] struct {
@@ -23,7 +27,7 @@ type place struct {
 }
 
 // NewRecent returns an empty memory for up to o.Remember values.
-func NewRecent[V any](o LabelOptions) *Recent[V] {
+func NewRecent[V any](o monitor.LabelOptions) *Recent[V] {
 	return &Recent[V]{ttl: o.TTL, by: map[string]labelMemory[V]{}, order: make([]place, 0, o.Remember)}
 }
 

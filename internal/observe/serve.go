@@ -23,7 +23,7 @@ const (
 )
 
 // Handler serves /metrics, /healthz and /readyz.
-func Handler(o *Observer) http.Handler {
+func (o *Observer) Handler() http.Handler {
 	registry := o.metrics.registry
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(registry,
@@ -51,10 +51,10 @@ func probe(check func() error) http.HandlerFunc {
 
 // Serve answers as [Handler] until ctx ends, which is no error, and closes the listener. hosts are names of the port's
 // machine beside its names in local networks.
-func Serve(ctx context.Context, listener net.Listener, hosts []string, o *Observer) error {
+func (o *Observer) Serve(ctx context.Context, listener net.Listener, hosts []string) error {
 	// The port has no token, so it refuses the pages of other sites.
 	return httpd.Run(ctx, listener, httpd.Options{Name: "metrics and health",
-		Handler: httpd.Origin{Hosts: hosts}.Guard(Handler(o), "http.hosts"), Header: readTimeout,
+		Handler: httpd.Origin{Hosts: hosts}.Guard(o.Handler(), "http.hosts"), Header: readTimeout,
 		Body: unreadBody, Write: writeTimeout, Drain: shutdownTimeout, Connections: connections,
 		Health: func(r *http.Request) bool { return r.URL.Path != metricsPath }, Log: slog.Default()})
 }

@@ -18,6 +18,7 @@ import (
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/internal/httpd"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func ask(t *testing.T, o *Observer, path string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	Handler(o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+	o.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
@@ -45,7 +46,7 @@ var twoPartitions = []kafka.TopicPartition{{Topic: "a", Partition: 0}, {Topic: "
 func TestReadyzSaysWhy(t *testing.T) {
 	version := ""
 	trouble := errors.New("no version is published: trainer publish")
-	o := New(Options{Version: func() string { return version }, Trouble: func() error { return trouble }})
+	o := New(monitor.Options{Version: func() string { return version }, Trouble: func() error { return trouble }})
 	o.Retry(consumer.StageVersion, errors.New("no version"))
 	wantStatus(t, o, "/readyz", 503, "no artifact is loaded: no version is published: trainer publish\n"+
 		"the consumer group is not joined")
@@ -60,7 +61,7 @@ func TestReadyzSaysWhy(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	version := ""
-	o := New(Options{Version: func() string { return version }})
+	o := New(monitor.Options{Version: func() string { return version }})
 	wantStatus(t, o, "/readyz", 503, "no artifact is loaded\nthe consumer group is not joined")
 	o.Rebalance(nil) // a member without partitions is a member
 	wantStatus(t, o, "/readyz", 503, "no artifact is loaded")
@@ -124,7 +125,7 @@ func TestHandler(t *testing.T) {
 	wantStatus(t, o, "/metrics", 200, "go_goroutines")
 	wantStatus(t, o, "/elsewhere", 404, "")
 	w := httptest.NewRecorder()
-	Handler(o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/healthz", http.NoBody))
+	o.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/healthz", http.NoBody))
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST /healthz: got %d", w.Code)
 	}
@@ -138,7 +139,7 @@ func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, listener, nil, o) }()
+	go func() { served <- o.Serve(ctx, listener, nil) }()
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/healthz",
 		http.NoBody)
@@ -176,7 +177,7 @@ func TestAStreamThatStandsIsNotReady(t *testing.T) {
 		text := "# HELP rivulet_stalled_seconds How long a batch in hand has waited without any delivery, or an arrival for " +
 			"edges beyond attach.wait; 0: the stream moves.\n" +
 			"# TYPE rivulet_stalled_seconds gauge\nrivulet_stalled_seconds " + want + "\n"
-		if err := testutil.GatherAndCompare(o.Registry(), strings.NewReader(text), "rivulet_stalled_seconds"); err != nil {
+		if err := testutil.GatherAndCompare(o.metrics.registry, strings.NewReader(text), "rivulet_stalled_seconds"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -208,7 +209,7 @@ func TestExemplars(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 	w := httptest.NewRecorder()
-	Handler(o).ServeHTTP(w, r)
+	o.Handler().ServeHTTP(w, r)
 	if want := `# {trace_id="` + id + `"} 1.0`; strings.Count(w.Body.String(), want) != 1 {
 		t.Errorf("%q is not there once", want)
 	}
@@ -216,7 +217,7 @@ func TestExemplars(t *testing.T) {
 
 // A consumer whose arrivals wait for edges for half a minute too long is not ready, and says which arrival holds them.
 func TestArrivalsThatWaitTooLongAreAStall(t *testing.T) {
-	o := New(Options{Version: func() string { return "v1" }})
+	o := New(monitor.Options{Version: func() string { return "v1" }})
 	o.Rebalance(twoPartitions)
 	first := kafka.Position{Topic: "a", Partition: 1, Offset: 7}
 	o.Window(twoPartitions[0], window.Stats{Overdue: 3 * time.Second})

@@ -24,6 +24,7 @@ import (
 	"rivulet/event"
 	eventjson "rivulet/event/json"
 	"rivulet/infer/attach"
+	"rivulet/internal/observe"
 	"rivulet/mapping"
 	"rivulet/serving"
 	"rivulet/test/expect"
@@ -112,7 +113,7 @@ func start(t testing.TB, change func(*Options)) *api {
 	a := &api{t: t, version: &slot{}, log: &bytes.Buffer{}, ended: make(chan error, 1)}
 	a.version.now.Store(versionOf(t, bundle(t, 1), serving.Options{}))
 	o := defaults()
-	o.Path.Versions, o.Metrics = a.version, prometheus.NewRegistry()
+	o.Path.Versions, o.Metrics = a.version, observe.HTTP{Registry: prometheus.NewRegistry()}
 	o.Health = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	if change != nil {
 		change(&o)

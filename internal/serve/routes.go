@@ -3,7 +3,6 @@ package serve
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -118,8 +117,7 @@ func (s *Server) measured(route string, serve handler) http.HandlerFunc {
 			fail(seen, e)
 		}
 		took := time.Since(begun)
-		s.metrics.requests.WithLabelValues(route, strconv.Itoa(seen.status)).Inc()
-		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
+		s.counted(route, seen.status, took)
 		s.o.Log.Debug("a request was answered", "method", r.Method, "route", route, "status", seen.status, "took", took)
 	}
 }

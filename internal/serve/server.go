@@ -12,11 +12,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"rivulet/consumer"
 	"rivulet/internal/httpd"
 )
+
+// Metrics are where the server adds metrics of requests.
+type Metrics interface {
+	Gauge(name, help string, value func() float64)
+	Requests(routes []string, statuses []int) (count func(route string, status int, took time.Duration))
+}
 
 // Options are the parts and limits of a server.
 type Options struct {
@@ -32,8 +36,8 @@ type Options struct {
 	Origin httpd.Origin
 	// Health answers /metrics, /healthz and /readyz.
 	Health http.Handler
-	// Metrics is where the server's own are registered.
-	Metrics prometheus.Registerer
+	// Metrics are where the server's own are added.
+	Metrics Metrics
 	Log     *slog.Logger
 }
 
@@ -61,7 +65,7 @@ type Server struct {
 	explains *batcher
 	lanes    []*lane
 	bytes    budget
-	metrics  *metrics
+	counted  func(route string, status int, took time.Duration) // a request
 	draining atomic.Bool
 	working  atomic.Int64 // requests whose arrivals wait for a lane or are in one
 }
@@ -93,7 +97,11 @@ func New(o Options) (*Server, error) {
 		}
 		s.lanes = append(s.lanes, l)
 	}
-	s.metrics = newMetrics(o.Metrics, s)
+	o.Metrics.Gauge("waiting_arrivals", "Arrivals of requests that wait to be predicted or explained.",
+		func() float64 { return float64(s.predicts.depth() + s.explains.depth()) })
+	o.Metrics.Gauge("body_bytes", "Bytes of the bodies of all requests under way.",
+		func() float64 { return float64(s.bytes.inUse()) })
+	s.counted = o.Metrics.Requests([]string{predictPath, explainPath}, []int{200, 429, 503, 504})
 	s.handler = s.mux()
 	return s, nil
 }

@@ -12,9 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-
 	"rivulet/config"
 	"rivulet/internal/httpd"
 )
@@ -122,19 +119,18 @@ func (f *tokenFile) read() error {
 	return nil
 }
 
+// Gauge adds a figure that is read when it is asked for.
+type Gauge func(name, help string, value func() float64)
+
 // MeasureTokens has metrics say how many tokens of a file are valid; tokens that are in the settings need none.
-func MeasureTokens(t httpd.Tokens, registry prometheus.Registerer) {
+func MeasureTokens(t httpd.Tokens, gauge Gauge) {
 	if file, ok := t.(*tokenFile); ok {
-		file.register(registry)
+		file.register(gauge)
 	}
 }
 
 // register has metrics say how many tokens are valid, and whether their file cannot be read.
-func (f *tokenFile) register(registry prometheus.Registerer) {
-	gauge := func(name, help string, value func() float64) {
-		promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{Namespace: "rivulet", Subsystem: "http", Name: name,
-			Help: help}, value)
-	}
+func (f *tokenFile) register(gauge Gauge) {
 	gauge("tokens", "Tokens of the token file that are valid; 0: it was emptied or removed.",
 		func() float64 { return float64(len(f.current())) })
 	gauge("token_file_unreadable", "1 while the token file cannot be read and the tokens from before stay valid.",

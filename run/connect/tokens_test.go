@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"rivulet/config"
+	"rivulet/internal/observe"
 	"rivulet/test/expect"
 )
 
@@ -29,7 +30,7 @@ func TestTokenFileRevokes(t *testing.T) {
 	tokens, err := Tokens("serve.", config.Access{TokenFile: path}, slog.New(slog.NewTextHandler(&log, nil)))
 	expect.OK(t, err)
 	registry := prometheus.NewRegistry()
-	tokens.(*tokenFile).register(registry)
+	tokens.(*tokenFile).register(observe.HTTP{Registry: registry}.Gauge)
 	want := func(when string, taken bool, valid, unreadable, logged string) {
 		t.Helper()
 		if got := tokens.Takes("stolen"); got != taken {

@@ -1,4 +1,4 @@
-package observe
+package logs
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"rivulet/consumer/window"
 	"rivulet/event"
 	"rivulet/event/read"
+	"rivulet/internal/monitor"
 	"rivulet/kafka"
 )
 
@@ -159,7 +160,7 @@ func (j *Journal) Window(at kafka.TopicPartition, s window.Stats) {
 			"records", j.ahead, "topic", at.Topic, "partition", at.Partition)
 		j.saidAhead, j.ahead = now, 0
 	}
-	if s.Overdue >= readyWithin && now.Sub(j.saidOverdue) >= shownEvery {
+	if s.Overdue >= monitor.ReadyWithin && now.Sub(j.saidOverdue) >= shownEvery {
 		j.log.Warn("an arrival holds its partition, as no timestamp there has passed its own by attach.wait: the consumer "+
 			"is not ready. It is answered once such a record comes, the partition is idle or attach.wait_bytes is full",
 			"topic", at.Topic, "partition", at.Partition, "offset", s.First.Offset, "held", s.Held.Round(time.Second),

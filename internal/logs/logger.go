@@ -1,4 +1,5 @@
-package observe
+// Package logs writes the log of a program: its lines, whose texts are bounded, and what a stream does.
+package logs
 
 import (
 	"fmt"

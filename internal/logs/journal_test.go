@@ -1,4 +1,4 @@
-package observe
+package logs
 
 import (
 	"bytes"
@@ -16,6 +16,16 @@ import (
 	"rivulet/kafka"
 	"rivulet/schema"
 )
+
+// fakeClock moves only when the test moves it.
+type fakeClock struct {
+	consumer.SystemClock
+	now time.Time
+}
+
+func (c *fakeClock) Now() time.Time { return c.now }
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func journal(level slog.Level) (*Journal, *fakeClock, *bytes.Buffer) {
 	var out bytes.Buffer
@@ -99,7 +109,11 @@ func TestLongIDsAreCut(t *testing.T) {
 
 func TestABatchHasALineAtLevelDebug(t *testing.T) {
 	j, clock, out := journal(slog.LevelDebug)
-	j.Batch(aBatch())
+	j.Batch(consumer.BatchStats{Name: "b", Version: "v1", Records: 4, Known: 7, Unknown: 2, Started: noon,
+		Published: noon.Add(21 * time.Millisecond), Delivered: &event.Batch{
+			Predictions: []event.Prediction{{ClassName: "lens"}, {ClassName: "lens"}, {ClassName: "tripod", Degraded: true}},
+			DeadLetters: []event.DeadLetter{{Reason: event.ReasonNotFinite}},
+		}})
 	want := `level=DEBUG msg="batch delivered" batch=b version=v1 records=4 predictions=3 dead_letters=1 degraded=1 ` +
 		`known_neighbours=7 ` +
 		"unknown_neighbours=2 took=21ms\n"
