@@ -36,24 +36,4 @@
 //
 // A consumer needs everything but the spread and M, whose rows it looks up by id. [EncodeServing] returns that part as
 // files by name, byte for byte as they are in the directory, and [DecodeServing] reads them with the same checks.
-//
-// # Where things are
-//
-//	bundle.go, manifest.go   the types; names of versions
-//	manifestjson.go          manifest.json: fields, ranges, checksum
-//	growth.go                the dictionary for rows of M of arrivals, in memory and as tensors
-//	spread.go                what S teaches models by, in memory and as tensors
-//	edges.go                 which tables an edge reads: slots by weight, or by type and direction
-//	candidates.go            the nodes with which a task of links answers
-//	own.go                   the perceptron of own features, as tensors, and the expert of a model
-//	map.go                   the map, in memory and as tensors: [Map] gives the shape of each of its fields
-//	safetensors              a package: files of tensors
-//	baseline                 a package: figures of the validation nodes, to compare a stream with, and for abstention
-//	requires.go              the parts that a reader of format 2 must know
-//	rows.go                  M as rows in parts: written, read one part at a time, joined
-//	files.go                 the list of files, and the tensors of those without a file of their own below
-//	fields.go                the visit of a file's tensors, which writes, reads or checks them
-//	validate.go              checks of the bundle as a whole
-//	serving.go               bundle ↔ files by name
-//	read.go, write.go        files by name ↔ directory
 package artifact

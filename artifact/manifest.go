@@ -91,8 +91,9 @@ type ModelInfo struct {
 	Temperatures []float32 `json:"temperatures,omitempty"`
 }
 
-// OwnInfo says how the perceptron of own features answers beside a model ([perceptron.Expert]), and what it gained on
-// the validation nodes in points of accuracy: exponents of one half of the nodes were chosen on the other for that.
+// OwnInfo describes how the perceptron of own features answers beside a model ([perceptron.Expert]), and what it
+// gained on the validation nodes in points of accuracy: exponents of one half of the nodes were chosen on the other
+// for that.
 type OwnInfo struct {
 	Exponents perceptron.Exponents `json:"exponents"`
 	Gain      float64              `json:"gain"`       // of the nodes as they are
@@ -102,8 +103,8 @@ type OwnInfo struct {
 // Answers reports whether there is an expert.
 func (o OwnInfo) Answers() bool { return o.Exponents != perceptron.Exponents{} }
 
-// CalibrationInfo says how probabilities are made of the model's logits by default. Temperature and Confidence are
-// for probabilities without propagation, whatever the kind.
+// CalibrationInfo describes how probabilities are made of the model's logits by default. Temperature and Confidence
+// are for probabilities without propagation, whatever the kind.
 type CalibrationInfo struct {
 	Kind        string              `json:"kind"` // none, or a kind with the parameters that Propagation has
 	Temperature float32             `json:"temperature"`

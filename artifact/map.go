@@ -34,7 +34,7 @@ type Heavy struct {
 	Weight float32 // its entry of M, > 0
 }
 
-// Strength says how far a synthetic node is from the mean in one feature.
+// Strength describes how far a synthetic node is from the mean in one feature.
 type Strength struct {
 	Feature int32   // its position, 0 to d−1
 	Weight  float32 // preprocessed value less the mean over S, not 0; negative if the node has less of it

@@ -98,7 +98,7 @@ func attachProblems(a Attach, c Choice) (found problems) {
 	return found
 }
 
-// Batch says how arrivals are gathered into micro-batches.
+// Batch describes how arrivals are gathered into micro-batches.
 type Batch struct {
 	BatchMode
 	Size     int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch"`
@@ -142,7 +142,7 @@ type Limits struct {
 	IDBytes     Bytes `key:"id_bytes" default:"1KiB" min:"0" usage:"longest id of an arrival or a neighbour" zero:"no limit, but an arrival's key and id have at most 128 KiB together"`
 }
 
-// Input says how arrivals are read.
+// Input describes how arrivals are read.
 type Input struct {
 	Forget string `key:"forget" default:"off" oneof:"off|on" usage:"on: a tombstone, a delete of Debezium or Connect, and a record {\"id\": …, \"forget\": true} remove what is stored of the id, and a refresh takes its node out of the graph (docs/stream.md); off: deletes and tombstones are passed over and counted"`
 	Format string `key:"format" default:"json" oneof:"json|protobuf|confluent" usage:"form of arrivals whose record has no content-type header; confluent: each begins with a byte 0 and the id of its schema. Where there is a registry, a record that begins with a byte 0 is taken for one in any case"`

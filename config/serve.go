@@ -58,7 +58,7 @@ type ServerQueue struct {
 	Bytes    Bytes `key:"bytes" default:"64MiB" min:"1KiB" usage:"most bytes of the bodies of all requests under way; a request beyond it is answered 429, unless it is the only one"`
 }
 
-// ServerBatch says how the arrivals of requests are gathered into micro-batches.
+// ServerBatch describes how the arrivals of requests are gathered into micro-batches.
 type ServerBatch struct {
 	Size   int           `key:"size" default:"256" min:"1" max:"1000000" unit:"arrivals" usage:"most arrivals of a micro-batch of several requests; a request is never divided"`
 	Linger time.Duration `key:"linger" default:"0s" min:"0s" max:"1s" usage:"how long the first request of a micro-batch waits for others" zero:"a micro-batch consists of the requests that are waiting when the one before it has been answered"`

@@ -141,8 +141,8 @@ type Options struct {
 	// of its own.
 	BatchBytes int
 
-	// Lanes is how many batches are under way at once, delivered in order; 0 means DefaultLanes: while some are being
-	// committed or published, the next are computed.
+	// Lanes is the number of batches that are under way at once, delivered in order; 0 means DefaultLanes: while some are
+	// being committed or published, the next are computed.
 	Lanes int
 
 	// Window has arrivals wait for edges that come as records of their own; with a Wait of 0 these are passed over. Its
@@ -150,7 +150,7 @@ type Options struct {
 	// 64 MiB.
 	Window window.Options
 
-	// DrainTimeout is how long the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
+	// DrainTimeout is the time that the batches in hand have to be delivered after Run's context has ended; 0 means 20 s.
 	DrainTimeout time.Duration
 
 	// Registry has the schemas of records in the Confluent wire format, and is the registry of Path.Forms too; nil: there
@@ -159,8 +159,8 @@ type Options struct {
 
 	// Transactions are those that Path.Deliverer publishes into; nil: it publishes at least once.
 	Transactions Transactions
-	// CommitInterval is how long offsets wait for later ones to be committed with them; 0: they are committed at once. In
-	// transactions predictions wait as long to be seen.
+	// CommitInterval is the time that offsets wait for later ones to be committed with them; 0: they are committed at
+	// once. In transactions predictions wait as long to be seen.
 	CommitInterval time.Duration
 
 	// Path is the path of a record; its Observer and Clock are used throughout.

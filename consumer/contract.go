@@ -50,8 +50,8 @@ type Intake struct {
 	Name string
 	// Records are in the order in which they were read; within a partition that is the order of offsets.
 	Records []kafka.Record
-	// Messages has what was read of each record, nil where nothing was; a nil list: no record was read yet. They are not
-	// changed, as a batch may be taken down the path again.
+	// Messages are the messages of the records, nil for one that was not read; a nil list: no record was read yet. They
+	// are not changed, as a batch may be taken down the path again.
 	Messages []*read.Message
 	// Joined has the edges that came as records of their own, by the place of the arrival that waited for them; nil: no
 	// arrival of the batch waited.
@@ -70,14 +70,14 @@ const RepresentationNone = "none"
 
 // Output selects the parts of a prediction beside the most probable class.
 type Output struct {
-	// TopK is how many of the most probable classes it lists; 0 means none, more than C means C.
+	// TopK is the number of the most probable classes that it lists; 0 means none, more than C means C.
 	TopK int
 	// Probabilities and Logits ask for one value a class.
 	Probabilities, Logits bool
 	// Representation names the numbers that a feed computes with instead of a class: event.RepresentationLogits,
 	// event.RepresentationEmbedding, which the versions must have an embedder for, or none ("none" or empty).
 	Representation string
-	// Explain is how many of its strongest reasons a prediction lists, which the versions must have an explainer for;
+	// Explain is the number of strongest reasons that a prediction lists, which the versions must have an explainer for;
 	// 0: none. ExplainIDs adds the neighbours' ids to them.
 	Explain    int
 	ExplainIDs bool

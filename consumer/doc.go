@@ -7,32 +7,6 @@
 // Kafka. The command
 // that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
-//	contract.go     the interfaces that others implement, and the settings of the path
-//	pipeline.go     the path
-//	batch.go        the value that travels down the path: one part for each stage
-//	decode.go       bytes -> arrivals and dead letters
-//	named.go        features by name made rows by the version's schema
-//	features.go     features that records do not bring, looked up by id
-//	lookup.go       rows of M of all neighbours
-//	attach.go       r, ã, degrees, features: which ids are edges
-//	predictions.go  the forward pass and the predictions made of it; answer, a package: classes, labels and numbers from
-//	                a model's output for one arrival
-//	reasons.go      the strongest reasons of each prediction
-//	grow.go         rows of arrivals
-//	forget.go       rows and features of ids that records ask to forget, removed
-//	refused.go      records that the brokers refused for their content
-//	observer.go     events and figures for an observer; measure, a package: sums of the arrivals' features
-//
-//	consumer.go     joining the group
-//	generation.go   one generation: readers, lanes, grace
-//	schemas         a package: the wait for the registry's schemas
-//	batcher.go      batches by size and linger
-//	lane.go         a batch at a time, published in order
-//	committer.go    the order of a generation's batches, and their commits; commit, a package, decides them
-//
-//	decoder.go      records outside of a stream, for a refresh
-//	explain.go      the path up to predictions alone: explained in full, or for a comparison
-//
 // Bounds of a record are in package limits, and arrivals that wait for edges of their own in package window. Everything
 // of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting for brokers.
 //

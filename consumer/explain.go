@@ -14,9 +14,9 @@ import (
 type ExplainedArrival struct {
 	*explain.Explanation
 	Prediction *event.Prediction
-	Edges      []string     // the arrival's neighbours, by their place
+	Edges      []string     // the arrival's neighbours, in the record's order
 	Rows       []attach.Row // the neighbours' rows of M
-	Among      []string     // ids of the batch's arrivals, by their place
+	Among      []string     // ids of the batch's arrivals, in its order
 	Classes    []string     // names by index
 	Names      []string     // names of features by position; nil where they have none
 }

@@ -127,7 +127,7 @@ func (g *growthBench) arrivals(b *testing.B, n int, share float64) (out []kafka.
 	return out
 }
 
-// report says what growth costs: nodes a second without and with it, their ratio, and the stages that it adds
+// report prints the cost of growth: nodes a second without and with it, their ratio, and the stages that it adds
 // to.
 func (g *growthBench) report(b *testing.B, nodes int, off, on time.Duration, without, with *shares) {
 	b.Helper()

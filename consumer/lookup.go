@@ -24,7 +24,7 @@ type neighbours struct {
 	numbers []uint32           // row number per edge, arrival by arrival; 0: unknown neighbour
 	ends    []int32            // ends[i]: end of arrival i's edges in numbers
 
-	standing map[string]int32 // id -> the arrival of the batch that has it in ã; empty where no arrival sees another
+	standing map[string]int32 // id -> the batch's arrival that is its row of ã; empty where arrivals see no other
 	within   []int32          // per distinct id: that arrival, -1 if there is none
 	place    hashtable.List   // finds ids
 	at       []int32          // positions in ids of all edges, arrival by arrival

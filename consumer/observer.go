@@ -54,7 +54,7 @@ const (
 type BatchStats struct {
 	// Name is the batch's name, as its predictions carry it; Version the artifact that served it.
 	Name, Version string
-	// Records is how many records came in, Bytes the size of their keys and values.
+	// Records is the number of records that came in, Bytes the size of their keys and values.
 	Records, Bytes int
 	// Known, Arrivals, InBatch and Unknown are the sums over the batch of the predictions' fields of these names.
 	Known, Arrivals, InBatch, Unknown int

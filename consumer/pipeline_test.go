@@ -107,7 +107,7 @@ func (r *recorder) retried(stage string) int {
 	return r.retries[stage]
 }
 
-// attempts is how often anything was tried again.
+// attempts is the number of repeated attempts at anything.
 func (r *recorder) attempts() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -77,8 +77,8 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 	return nil
 }
 
-// notFinite says what of an arrival makes the model's output no number: a weight that no edge of the training graph is
-// near to, or else the features.
+// notFinite names the part of an arrival that makes the model's output no number: a weight that no edge of the
+// training graph is near to, or else the features.
 func notFinite(a *event.Arrival, info *version.Info) string {
 	if info.Slots.Weighted && a.Relations == nil {
 		for k, v := range a.Weights {

@@ -101,7 +101,7 @@ func (w *world) connect(where string) {
 // settings are a topic's, as "max.message.bytes=4096".
 type settings []string
 
-// outPartitions is how many partitions the topic of predictions has. One key's are in one of them.
+// outPartitions is the number of partitions that the topic of predictions has. One key's are in one of them.
 const outPartitions = 3
 
 // create makes the topics; those of predictions and dead letters have settings.

@@ -53,7 +53,7 @@ func TestPublishExample(t *testing.T) {
 	}
 }
 
-// compose is what we rely on of a compose file; the rest is docker's to check.
+// compose has the fields of a compose file that the tests read; docker checks the rest.
 type compose struct {
 	Services map[string]*service
 	Volumes  map[string]any

@@ -28,8 +28,8 @@ type Arrival struct {
 	// Relations are bits of each edge: its directions, [Outgoing] and [Incoming], until [Arrival.Relate] has made
 	// relations of the served version of them. nil: the record tells no directions, and each edge leads from the node.
 	Relations []uint32
-	// EdgeCount is how many edges the arrival has in all, those among them that come as records of their own ([Edge]);
-	// 0: the record does not say.
+	// EdgeCount is the number of edges that the arrival has in all, those among them that come as records of their own
+	// ([Edge]); 0: the record does not say.
 	EdgeCount int
 	// Time is the time at which the node was created; zero if the producer does not give it.
 	Time time.Time
@@ -152,8 +152,8 @@ type Reason struct {
 	// Name is the feature's name, or its position if features have no names. ID is the neighbour's or arrival's id; empty
 	// unless asked for.
 	Name, ID string
-	// Share is what the reason adds to the class's logit, Margin what it adds to the lead over the runner-up: of linear
-	// models exact shares, of others what is lost without it (docs/serve.md).
+	// Share is the part of the class's logit that the reason adds, Margin the part of the lead over the runner-up: of
+	// linear models exact shares, of others what is lost without it (docs/serve.md).
 	Share, Margin float32
 }
 

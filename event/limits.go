@@ -18,8 +18,8 @@ type Limits struct {
 	IDBytes int
 }
 
-// MaxNames is how long an arrival's key and id may be together. A prediction repeats both, and JSON takes six bytes for
-// a control character: longer ones might not fit into a record of the predictions.
+// MaxNames is the largest size of an arrival's key and id together. A prediction repeats both, and JSON takes six
+// bytes for a control character: longer ones might not fit into a record of the predictions.
 const MaxNames = 128 << 10
 
 // CheckRecord refuses a record whose key and value are too large.

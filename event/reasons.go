@@ -24,7 +24,7 @@ const (
 type DeadLetterReason struct {
 	// Name is the word that records, metrics and alerts carry.
 	Name string
-	// Sentence says what happened, for a person.
+	// Sentence explains the reason to a person.
 	Sentence string
 	// OfVersion says that another version of the artifact might predict the same record. A reason of the record stays
 	// until its producer, a limit or a store changes.

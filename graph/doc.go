@@ -28,21 +28,6 @@
 // kernel with a plain loop, bit for bit, and the products with float64; `make processors` runs them on emulated
 // processors.
 //
-// The files:
-//
-//	csr.go, dense.go, features.go  the containers; csr.go also: the adjacency matrix of undirected edges
-//	product.go                     row-stable products
-//	elements.go                    element by element; elements_amd64.go, elements_other.go
-//	rows_vectors.go                sums of rows; rows_amd64.go, rows_arm64.go, rows_other.go
-//	exp.go                         exponentials and a logarithm; exp_amd64.go, exp_other.go
-//	softmax.go                     softmax and the largest value of a row
-//	prefetch.go                    memory brought into the caches; prefetch_asm.go, prefetch_other.go
-//	normalise.go                   degree normalisation
-//	places.go                      values by their places in a list
-//	bins.go                        bins of edges by weight or relation, each with tables of its own
-//	relations.go                   a graph whose edges have types or directions as one matrix [P_1 | … | P_R]
-//	parallel.go                    work on several goroutines
-//
 // Degree normalisation follows Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks"
 // (2017), in [Normalised]: Â(B) = D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I.
 package graph

@@ -5,7 +5,7 @@ import "rivulet/graph/tile"
 // These functions work element by element. Vector kernels (elements_amd64.s) may do the leading elements, and plain Go
 // the rest: the bits are the same.
 
-// leastElements is how many elements are worth the call of a kernel of elements_amd64.s.
+// leastElements is the number of elements that are worth the call of a kernel of elements_amd64.s.
 const leastElements = 16
 
 // Axpy adds a·x to y, each product fused with its addition.

@@ -17,6 +17,6 @@ func Exponentials(dst []float64, x []float32, top float32, factor float64) {
 	}
 }
 
-// expLeft is how many values math.Exp takes where the kernels stop: as many as a vector has, as one of these stopped
-// them.
+// expLeft is the number of values that math.Exp takes where the kernels stop: as many as a vector has, as one of these
+// stopped them.
 const expLeft = 8

@@ -74,7 +74,8 @@ func pieceOf(n, workers int) int {
 	return piece
 }
 
-// tileRows is how many rows dense products take at once: a multiple of the rows of most kernels of package tile.
+// tileRows is the number of rows that dense products take at once: a multiple of the rows of most kernels of package
+// tile.
 const tileRows = 12
 
 // split is a job under way on several goroutines: the caller's and its helpers'.

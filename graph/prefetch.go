@@ -1,6 +1,6 @@
 package graph
 
-// PrefetchUnit is how many words a unit has of [Prefetch].
+// PrefetchUnit is the number of words that a unit has of [Prefetch].
 const PrefetchUnit = 4
 
 // Prefetch asks the processor to bring places of a piece of memory into its caches, and does not wait for them: 48

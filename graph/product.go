@@ -109,7 +109,7 @@ func AddProduct(dst, x, w *Dense, lo, hi int) {
 	tile.Chain(dst.Data, dst.Cols, x.view(x.Cols), w.view(dst.Cols), lo, hi)
 }
 
-// fewRows is how many rows of a product are added one by one: a tile has more.
+// fewRows is the number of rows of a product that are added one by one: a tile has more.
 const fewRows = 4
 
 // view is the matrix without its last columns, if it has more than cols.

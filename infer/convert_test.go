@@ -51,7 +51,7 @@ func tables(t reference.Tables) *infer.Tables {
 	return out
 }
 
-// fatal is what *testing.T and *rapid.T share.
+// fatal is the interface that *testing.T and *rapid.T share.
 type fatal interface {
 	Helper()
 	Fatalf(format string, args ...any)

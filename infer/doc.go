@@ -83,31 +83,6 @@
 // error propagation starts from. [Network.Neighbourhood] is Joint for the price of the batch's neighbourhood, where
 // a model reaches no further than two hops.
 //
-// # Which file
-//
-//	attach            a package: Batch, and r = aM
-//	tensor            a package: the named weights of a model, each taken once and of the right shape
-//	preprocess        a package: Parameters, and Projection, which folds them into the weights
-//	growth            a package: rows of M for arrivals, by the solver of package nnls
-//	explain           a package: why an arrival got its class
-//	architecture      a package: the models as values, with their weights
-//	perceptron        a package: answers by an arrival's own features alone, beside a model's
-//	propagation       a package: the kinds of propagation
-//	model.go          Network, and Build, which makes it of named weights; Tables, Deployment
-//	recurrence.go     a model's hops for any part of a graph's nodes: Enter, Step, Close; tables of a graph in memory
-//	convolution.go    layers that read neighbours: tables, frozen, an arrival's own; convolution_joint.go the joint form
-//	mixture.go        hops and mixtures of them, linear models: tables, frozen, joint
-//	relational.go     rsgc, rgcn, dirsgc and dirsage, which read the relations of edges: tables, frozen
-//	restart.go        a perceptron and hops with a restart: the same
-//	joint.go          joint deployment; the operator of the graph with a batch in it, never assembled; joint_full.go
-//	                  edges in full
-//	embedding.go      the layer before the classifier
-//	arrived.go        an arrival's own tables, for later arrivals
-//	propagate.go      LP and EP, frozen and joint
-//	calibration.go    temperature, mixing, clipping
-//	predictor.go      model, propagation and calibration together
-//	parts.go          the tables and weights of a frozen deployment, for package explain
-//
 // Inside this package a shape that does not fit is a programming error and panics with the shapes; outside input is
 // checked by the Validate methods and by [Build], with errors that name field and value.
 package infer

@@ -19,8 +19,8 @@ const (
 	goldenAlpha = 0.9
 )
 
-// goldenWeights says how the known answers call the weights of each model under test. A model that is listed here is
-// held to all of its known answers.
+// goldenWeights describes how the known answers call the weights of each model under test. A model that is listed
+// here is held to all of its known answers.
 var goldenWeights = map[string]map[string]string{ // model -> name of the parameter -> name in the file
 	"sgc": {"lin.weight": "W", "lin.bias": "b"},
 	"gcn": {"convs.0.lin.weight": "W1", "convs.0.bias": "b1", "convs.1.lin.weight": "W2", "convs.1.bias": "b2"},

@@ -273,7 +273,7 @@ func (s *scratch) finish(loops bool, in, out float32, own []float32) {
 	graph.Scale(s.row, out)
 }
 
-// together is how many rows a goroutine computes at once: edges in full are multiplied for several.
+// together is the number of rows that a goroutine computes at once: edges in full are multiplied for several.
 func (j *jointGraph) together() int {
 	if j.full != nil {
 		return attach.ReadBlock

@@ -118,7 +118,7 @@ func predictor(model infer.Deployment, p infer.Propagation, kind string) *infer.
 		Alpha: 0.9}}
 }
 
-// misuseOfModels are what the models but SGC refuse on a graph of m nodes.
+// misuseOfModels are calls that all models but SGC refuse on a graph of m nodes.
 func misuseOfModels(m int) map[string]func() {
 	const d, h, c = 5, 4, 3
 	table := graph.NewDense

@@ -224,8 +224,8 @@ func (f *frozenMixture) among(b *attach.Batch, work int) *graph.Dense {
 	return out
 }
 
-// room is how many numbers are kept of an arrival on its way: h^1 … h^{K−1}, and a·c without its last column, which
-// only begin reads.
+// room is the number of numbers that are kept of an arrival on its way: h^1 … h^{K−1}, and a·c without its last
+// column, which only begin reads.
 func (f *frozenMixture) room() int { return (f.hops-1)*len(f.bias) + max(0, f.hops-2) }
 
 // mixtureRun is one arrival on its way through the hops.

@@ -50,7 +50,7 @@ func Freezable(m Model) error {
 	return nil
 }
 
-// form is how a kind of architecture is computed.
+// form computes a kind of architecture.
 type form interface {
 	// first returns the weights that features are multiplied by first, d×.
 	first() *graph.Dense

@@ -10,7 +10,7 @@ import (
 type Model interface {
 	// On returns the logits of the nodes of a graph by itself, m×C; graph may have any non-negative weights.
 	On(graph, x reference.Matrix) reference.Matrix
-	// Tables are what frozen arrivals read of T (section 2).
+	// Tables are T's rows that frozen arrivals read (section 2).
 	Tables(graph, x reference.Matrix) reference.Tables
 	// Frozen returns the logits of the arrivals on tables, n×C.
 	Frozen(t reference.Tables, b reference.Arrivals) reference.Matrix

@@ -86,7 +86,7 @@ func NormaliseRows(f reference.Matrix) reference.Matrix {
 	})
 }
 
-// Probabilities are what is published (section 6): s = softmax(logits/τ) + γ·F, negatives clipped, rows normalised. f
+// Probabilities are the published ones (section 6): s = softmax(logits/τ) + γ·F, negatives clipped, rows normalised. f
 // is nil where nothing is mixed in.
 func Probabilities(logits, f reference.Matrix, temperature, gamma float64) reference.Matrix {
 	s := reference.New(len(logits), logits.Cols())

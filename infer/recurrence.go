@@ -163,8 +163,8 @@ type node struct {
 	z, met, rest  []float32 // its row of the state before
 	sum           []float32 // its neighbours' messages
 
-	nextZ, nextMet, nextRest []float32 // its row of the state after, zeros before; empty where not wanted
-	u, ways                  []float32 // its row of the part of the tables, zeros before; empty where not wanted
+	nextZ, nextMet, nextRest []float32 // its row of the state after, which is added to; empty if not wanted
+	u, ways                  []float32 // its row of the tables' part, which is added to; empty if not wanted
 }
 
 func (x *node) read(s *State, j int) {

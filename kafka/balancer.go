@@ -23,7 +23,7 @@ type balancer struct {
 
 // memberView is a member's user data, as JSON.
 type memberView struct {
-	// Partitions is how many partitions each topic has.
+	// Partitions is the number of partitions that each topic has.
 	Partitions map[string]int `json:"partitions"`
 	// IDs are the topics' ids, without those that are not known.
 	IDs map[string]topicID `json:"ids,omitempty"`

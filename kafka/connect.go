@@ -49,7 +49,7 @@ type Options struct {
 	// Topics are the topics that the client asks the cluster about; none means all. Name them: the broker can then tell a
 	// topic that this client may not see from one that does not exist.
 	Topics []string
-	// MetadataTTL is how long a change of leaders may go unnoticed; 0 means 2 s.
+	// MetadataTTL is the time that a change of leaders may go unnoticed; 0 means 2 s.
 	MetadataTTL time.Duration
 }
 
@@ -94,7 +94,7 @@ func Connect(o Options) (*Client, error) {
 	return c, nil
 }
 
-// renewEvery is how long a new beginning of one wait serves for all others.
+// renewEvery is the time that a new beginning of one wait serves for all others.
 const renewEvery = time.Minute
 
 // Renew gives up all connections and what is known of the cluster. Requests that are under way are not disturbed.
@@ -107,7 +107,7 @@ func (c *Client) Renew() {
 	}
 }
 
-// startsOver is how a wait for brokers begins anew.
+// startsOver begins a wait for brokers anew.
 func (c *Client) startsOver() retry.Anew {
 	return retry.Anew{GivesUp: "connections, and what is known of the cluster", Forget: func(error) error {
 		c.Renew()
@@ -115,7 +115,7 @@ func (c *Client) startsOver() retry.Anew {
 	}}
 }
 
-// startsOverInGeneration is how a wait within a generation begins anew: with another generation. Where brokers are only
+// startsOverInGeneration begins a wait within a generation anew: with another generation. Where brokers are only
 // away the generation stays.
 func (c *Client) startsOverInGeneration() retry.Anew {
 	return retry.Anew{GivesUp: "connections, what is known of the cluster, and the group's generation unless brokers " +
@@ -144,7 +144,7 @@ func (c *Client) Close() {
 	}
 }
 
-// hung is how long beyond its wait a request may take before the connection is given up. A deadline costs the
+// hung is the time beyond its wait that a request may take before the connection is given up. A deadline costs the
 // connection, so it must never be reached by a broker that answers.
 const hung = 30 * time.Second
 

@@ -25,7 +25,7 @@ const (
 // Operations are those that a client is allowed; 0 or less: the broker, older than Kafka 2.3, does not tell.
 type Operations int32
 
-// Cluster is what one broker says of its cluster, for checks.
+// Cluster describes a cluster as one broker sees it, for checks.
 type Cluster struct {
 	Brokers []BrokerAddress
 	Topics  map[string]TopicState // those that were asked about

@@ -16,7 +16,7 @@ func (b *bench) cursor(offset int64) *Cursor {
 	return b.way.cursor(TopicPartition{Topic: "predictions"}, offset, 1<<20, 0, time.Millisecond, retry.Patience{})
 }
 
-// values are what a cursor reads until it has reached an offset.
+// values are the records that a cursor reads until it has reached an offset.
 func values(t *testing.T, c *Cursor, end int64) (out []string) {
 	t.Helper()
 	for range 100 {

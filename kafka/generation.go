@@ -46,7 +46,7 @@ func (g *Generation) Member() Member {
 // Assigned returns the partitions.
 func (g *Generation) Assigned() []TopicPartition { return g.in.Partitions }
 
-// heartbeats is how the heartbeats of a generation have gone so far.
+// heartbeats counts the heartbeats of a generation and their failures.
 type heartbeats struct {
 	coordinator int32     // the broker's id; -1: it is asked for
 	heard       time.Time // of the last answer

@@ -14,7 +14,7 @@ import (
 // patient makes sessions so long that nobody falls out of a group by silence.
 func patient(o *SourceOptions) { o.SessionTimeout, o.RebalanceTimeout = 5*time.Minute, 5*time.Minute }
 
-// members is how many members the group has.
+// members is the number of members that the group has.
 func (b *bench) members() int {
 	if info := b.kafka.Cluster.GroupInfo("g"); info != nil {
 		return len(info.Members)

@@ -16,7 +16,7 @@ import (
 	"rivulet/kafka/wire"
 )
 
-// GroupState is what a group's coordinator says of it.
+// GroupState is the state of a group, by its coordinator.
 type GroupState struct {
 	// Protocol is the way in which the members share out partitions, [GroupProtocol] where all are Rivulet's; empty: there
 	// is none yet, or the brokers share them out (KIP-848).

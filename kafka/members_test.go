@@ -91,7 +91,7 @@ func TestTheLeaderNamesOtherPrograms(t *testing.T) {
 	}
 }
 
-// partitionsOf is how many partitions the members of a client have, as the group says.
+// partitionsOf is the number of partitions that the members of a client have, as the group says.
 func partitionsOf(b *bench, client string) (n int) {
 	g, err := b.way.Group(b.t.Context(), "g")
 	if err != nil {

@@ -154,7 +154,7 @@ func (c *Client) boundaries(ctx context.Context, all []TopicPartition, which int
 	return found, nil
 }
 
-// commitTimeout is how long a coordinator may take to store offsets.
+// commitTimeout is the time that a coordinator may take to store offsets.
 const commitTimeout = 10 * time.Second
 
 // commitMarked stores offsets with their marks for a member of a group. coordinator is a broker's id, or -1: then it

@@ -70,8 +70,8 @@ func (c *Client) leader(ctx context.Context, at TopicPartition) (id, epoch int32
 // errFewerPartitions says that records were placed in a partition that their topic does not have any more.
 var errFewerPartitions = errors.New("the topic has fewer partitions than before")
 
-// missingFor is how many attempts in a row must have failed before a partition is taken to be gone: a broker that has
-// just started may know of fewer partitions than there are.
+// missingFor is the number of attempts in a row that must have failed before a partition is taken to be gone: a broker
+// that has just started may know of fewer partitions than there are.
 const missingFor = 5
 
 // PartitionsGone returns err, unless it says that a partition is unknown and a topic that was made anew has fewer

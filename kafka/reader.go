@@ -44,7 +44,7 @@ func NewReader(c *Client, o ReaderOptions, p retry.Patience) (*Reader, error) {
 	return &Reader{client: c, opts: o, with: p.Complete()}, nil
 }
 
-// electionPatience is how long [Reader.ToEnd] waits for a partition's leader.
+// electionPatience is the time that [Reader.ToEnd] waits for a partition's leader.
 const electionPatience = 30 * time.Second
 
 // ToEnd reads from given offsets, or the earliest one of a partition that has none among them, to where each

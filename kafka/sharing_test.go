@@ -97,7 +97,7 @@ func (m *worker) serve(ctx context.Context, g *Generation) error {
 	return nil
 }
 
-// holding is how many partitions the member has.
+// holding is the number of partitions that the member has.
 func (m *worker) holding() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // topic that refuses larger ones are smaller.
 const BatchBytes = 900 << 10
 
-// requestTimeout is how long the brokers may take to replicate a request.
+// requestTimeout is the time that the brokers may take to replicate a request.
 const requestTimeout = 30 * time.Second
 
 // Sink publishes records: acks=all, in order within each partition. Several goroutines may use it.

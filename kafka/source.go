@@ -31,8 +31,8 @@ type SourceOptions struct {
 	// Group is the consumer group, Topics the input topics.
 	Group  string
 	Topics []string
-	// Purpose says what this program does with the records, as "writes to predictions". Members of a group with another
-	// one are named in a warning.
+	// Purpose names the use that this program makes of the records, as "writes to predictions". Members of a group with
+	// another one are named in a warning.
 	Purpose string
 	// Writes are topics that must exist, too, before the member joins: it writes there, and makes no topics.
 	Writes []string
@@ -48,7 +48,8 @@ type SourceOptions struct {
 	// RecordBytes is the largest record that is read, key and value together; a larger one has its Damage instead. 0,
 	// and more than 64 MiB, means 64 MiB; less than 1 MiB means that.
 	RecordBytes int
-	// FetchWait is how long the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no record.
+	// FetchWait is the time that the broker holds a fetch open while there is nothing; 0 means 500 ms. It delays no
+	// record.
 	FetchWait time.Duration
 
 	// Instance, where not empty, is this member's name in the group, which no other member has. A process that comes
@@ -59,7 +60,7 @@ type SourceOptions struct {
 	InstanceByDefault bool
 	// SessionTimeout, Heartbeat and RebalanceTimeout are the group's; 0 means 30 s, 3 s and 30 s.
 	SessionTimeout, Heartbeat, RebalanceTimeout time.Duration
-	// WatchInterval is how often topics are looked at for new partitions; 0 means 5 s.
+	// WatchInterval is the interval at which topics are looked at for new partitions; 0 means 5 s.
 	WatchInterval time.Duration
 }
 
@@ -116,8 +117,8 @@ type Source struct {
 	committing *retry.Outage
 	// balancer knows how many partitions each topic has, as this member has last seen it.
 	balancer *balancer
-	// begun is how many partitions each topic had when Await first saw the cluster: partitions that come later are read
-	// whole. It is 0 for a topic for which a generation has found or chosen a start.
+	// begun is the number of partitions that each topic had when Await first saw the cluster: partitions that come later
+	// are read whole. It is 0 for a topic for which a generation has found or chosen a start.
 	begun    map[string]int
 	memory   memory
 	recalled bool // recall has done its part

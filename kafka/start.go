@@ -74,7 +74,7 @@ func (g *Generation) start(ctx context.Context, topic string, own []int32) (Offs
 	return offsets, err
 }
 
-// quietStarts is how often a member asks whether the group's start is committed before it logs that it
+// quietStarts is the number of times that a member asks whether the group's start is committed before it logs that it
 // waits: for about three seconds.
 const quietStarts = 6
 

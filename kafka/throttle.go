@@ -78,7 +78,7 @@ func throttleOf(m kafkago.Response) time.Duration {
 	return time.Duration(max(0, ms)) * time.Millisecond
 }
 
-// throttleKey is what waits together: the requests of a kind, and of fetches those to one broker.
+// throttleKey identifies the requests that wait together: the requests of a kind, and of fetches those to one broker.
 type throttleKey struct {
 	kind   kind
 	broker wire.Target // of fetches
@@ -96,7 +96,7 @@ func throttleKeyOf(req kafkago.Request) throttleKey {
 type throttles struct {
 	mu    sync.Mutex
 	until map[throttleKey]time.Time
-	// pause is what the last answer to a publish asked for, answers how many asked for any.
+	// pause is the pause that the last answer to a publish asked for, answers the number that asked for any.
 	pause   time.Duration
 	answers int64
 	said    time.Time // when the log last told of it
@@ -157,7 +157,7 @@ func (t *throttles) note(key throttleKey, pause time.Duration) {
 	}
 }
 
-// throttleEvery is how often the log tells that the client is throttled, at most.
+// throttleEvery is the interval at which the log tells that the client is throttled, at most.
 const throttleEvery = 30 * time.Second
 
 // TellThrottles has the client tell of answers that throttle it.

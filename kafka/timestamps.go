@@ -29,7 +29,7 @@ func (s *Sink) misdated(l *load, r *rejection) error {
 // limits finds the limits in a refusal, as "The timestamp should be within [-9223370241497, 1795361043982]".
 var limits = regexp.MustCompile(`within \[(-?\d+), ?(-?\d+)\]`)
 
-// brokersClock says what a broker's refusal tells of its clock. The limits are its time less
+// brokersClock reads the broker's clock from its refusal. The limits are its time less
 // message.timestamp.before.max.ms, and its time plus message.timestamp.after.max.ms, in milliseconds. The first one is
 // the largest number there is, unless it is set: then its limit gives the time away.
 func brokersClock(text string) string {

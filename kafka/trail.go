@@ -22,8 +22,8 @@ type trail struct {
 // none. Records before them are answered.
 type lastMark struct{ next, aside int64 }
 
-// Resume says how to go on at an offset, or at any later one up to the next call's. A commit of such an offset then
-// stores From, and the others beside it, for [Cursor.Resume] of the partition's next reader.
+// Resume stores where reading goes on after an offset, or after any later one up to the next call's. A commit of such
+// an offset then stores From, and the others beside it, for [Cursor.Resume] of the partition's next reader.
 func (g *Generation) Resume(at TopicPartition, r Resume) {
 	t := g.trail
 	t.mu.Lock()

@@ -53,7 +53,7 @@ func TransactionalIDFor(id, topic string, partition int) string {
 	return id + ":" + topic + ":" + strconv.Itoa(partition)
 }
 
-// openAtOnce is how many transactional ids are opened side by side.
+// openAtOnce is the number of transactional ids that are opened side by side.
 const openAtOnce = 8
 
 // Begin is called once a generation, before the offsets of its partitions are read. It opens the transactional id of

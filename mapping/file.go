@@ -64,7 +64,7 @@ func FromFile(ctx context.Context, dir, content string, read func() (*artifact.B
 	return &Memory{index: x}, nil
 }
 
-// lockPause is how long a process waits before it looks again whether another one has written the file.
+// lockPause is the time that a process waits before it looks again whether another one has written the file.
 const lockPause = 100 * time.Millisecond
 
 // makeIndex writes the file of an M and opens it. One process at a time does, and the others find the file.

@@ -10,7 +10,7 @@ import (
 	"rivulet/graph"
 )
 
-// Footprint says how much memory M takes where it is served.
+// Footprint is the memory in bytes that M takes in each consumer and in Redis.
 type Footprint struct{}
 
 // Held returns the bytes of a [Memory] of m, ids included: the growth of the live heap while one is made from a

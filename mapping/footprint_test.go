@@ -19,7 +19,7 @@ func TestFootprintHeld(t *testing.T) {
 	}
 }
 
-// Redis says how much its memory grows by. The server is the test's own, so that nothing else changes its memory.
+// Redis reports the growth of its memory. The server is the test's own, so that nothing else changes its memory.
 func TestFootprintStored(t *testing.T) {
 	client, prefix := ownRedis(t)
 	for _, kind := range mappingtest.IDKinds {

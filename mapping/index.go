@@ -104,7 +104,7 @@ func indexOf(pieces iter.Seq2[*artifact.Mapping, error]) (*index, error) {
 	return x, nil
 }
 
-// counts is how much there is of an M.
+// counts is the size of an M.
 type counts struct {
 	pieces, ids, longest int
 	units, unitsOfOnes   int  // of all records, with values and without
@@ -161,8 +161,8 @@ func (b *bucket) slots(tag uint64) (first, second uint64) {
 
 func (x *index) len() int { return x.ids }
 
-// together is how many ids go side by side through each of the three steps of a lookup. A step asks for the memory
-// that the next one reads, and meanwhile other ids take their steps.
+// together is the number of ids that go side by side through each of the three steps of a lookup. A step asks for the
+// memory that the next one reads, and meanwhile other ids take their steps.
 const together = 16
 
 // probeGroup is the hashes of a group of ids on its way.
@@ -203,7 +203,7 @@ func (x *index) hash(of *probeGroup, ids []string) {
 		int(bucketUnits)*attach.PackedUnit*len(x.buckets)), units[:len(ids)])
 }
 
-// bucketUnits is how many units ([graph.Prefetch]) a bucket has.
+// bucketUnits is the number of units ([graph.Prefetch]) that a bucket has.
 const bucketUnits = uint32(unsafe.Sizeof(bucket{})) / (4 * attach.PackedUnit)
 
 // probe sets numbers[i] to the number of the first row in the i-th hash's bucket whose tag is that hash's, or to 0 if

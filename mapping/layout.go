@@ -32,7 +32,7 @@ const (
 	// second cache.
 	bytesPerBucket = 32 << 10
 	mostBuckets    = 1 << 20
-	// leastBuckets is how many there are at least if each has leastPages or more, so that small tables, too, are spread
+	// leastBuckets is their number at least if each has leastPages or more, so that small tables, too, are spread
 	// over a cluster.
 	leastBuckets = 16
 	leastPages   = 8

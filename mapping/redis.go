@@ -138,7 +138,7 @@ func (r *Redis) Count(ctx context.Context) (rows int, err error) {
 	return rows, nil
 }
 
-// tablesPerPipeline is how many page tables are read in one round trip.
+// tablesPerPipeline is the number of page tables that are read in one round trip.
 func (r *Redis) tablesPerPipeline() int {
 	return max(1, min(KeysPerPipeline, readBytesPerPipeline/tableBytes(r.table.Pages)))
 }

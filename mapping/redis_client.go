@@ -44,16 +44,16 @@ type RedisOptions struct {
 	PoolSize int
 	// PoolTimeout bounds the waiting for a free connection; default 4s.
 	PoolTimeout time.Duration
-	// MaxRetries is how often a command is repeated after a lost connection, a time-out or an answer that asks for a
-	// retry; default 3, −1 never. A cluster's client counts redirections as retries and takes 3 at least.
+	// MaxRetries is the number of times that a command is repeated after a lost connection, a time-out or an answer that
+	// asks for a retry; default 3, −1 never. A cluster's client counts redirections as retries and takes 3 at least.
 	MaxRetries int
 	// MinBackoff and MaxBackoff bound the pause before a retry, which doubles and is drawn at random; default 20ms
 	// and 500ms.
 	MinBackoff, MaxBackoff time.Duration
 }
 
-// clusterStateTTL is how long a client of a cluster may miss that another node has taken over a dead one's slots: a
-// dead node sends no redirections.
+// clusterStateTTL is the time for which a client of a cluster may miss that another node has taken over a dead one's
+// slots: a dead node sends no redirections.
 const clusterStateTTL = 2 * time.Second
 
 // idleTime bounds by default how long a connection may be idle before it is closed: as long as any other wait lasts

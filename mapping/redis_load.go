@@ -15,7 +15,7 @@ import (
 // BytesPerPipeline.
 const bucketsPerScan = 64
 
-// scan is how many buckets the next round trip reads, after one of n buckets with some bytes.
+// scan is the number of buckets that the next round trip reads, after one of n buckets with some bytes.
 func scan(n, bytes int) int { return max(1, min(bucketsPerScan, n*BytesPerPipeline/max(1, bytes))) }
 
 // Load reads the whole table into memory if it takes no more than about maxBytes, and returns nil if it takes more. A

@@ -193,7 +193,7 @@ func served(v *serving.Version) string {
 		v.Model(), v.Attachment(), v.Info().SyntheticNodes, v.Manifest().Mapping.Rows)
 }
 
-// edgeSample is how many of the newest records of each partition are looked at.
+// edgeSample is the number of newest records of each partition that are looked at.
 const edgeSample = 2000
 
 // checkEdges looks whether edges of their own are in the partitions of their arrivals, as attach.wait needs it.

@@ -21,21 +21,4 @@
 //
 // A feature whose rule for missing values is a column has one position more, the last, which is 1 where the value is
 // missing.
-//
-// # Files
-//
-//	value.go     Value, Field and Column: input from a table or an arrival
-//	append.go    a column that grows by the values of arrivals
-//	kind.go      kinds and rules as a person writes them: "text:1024", "age:2026-01-31"; the parameters of each kind
-//	feature.go   Feature: its kind, its rule for missing values, its positions and their names
-//	schema.go    Schema: all features in order, JSON, hash, checks
-//	fit.go       Fit: a schema learned from the columns of a table
-//	summary.go   what Fit reads of a column, in one pass over its values, and the kind that it chooses by that
-//	types.go     types of nodes: features that nodes of one type have
-//	encode.go    the row of one arrival from its fields
-//	tally.go     Tally: missing values and unknown categories of a stream, counted by feature
-//	values.go    the number of one value of each kind, and the errors about values
-//	words.go     the hash of words
-//	columns.go   the rows of all nodes of a table from its columns
-//	blocks.go    Measure: a row summed up in one number a feature, to watch a stream for drift
 package schema

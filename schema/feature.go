@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind says how the values of a feature become numbers.
+// Kind describes how the values of a feature become numbers.
 type Kind string
 
 // Kinds of features.
@@ -20,7 +20,7 @@ const (
 	KindVector   Kind = "vector"
 )
 
-// Rule says how a missing value is encoded.
+// Rule describes how a missing value is encoded.
 type Rule string
 
 // Rules for missing values.

@@ -9,7 +9,7 @@ import (
 const (
 	// mostCategories is the largest number of distinct texts that are taken for categories.
 	mostCategories = 1000
-	// repeats is how many rows a distinct text must have on average for the column to be categories.
+	// repeats is the number of rows that a distinct text must have on average for the column to be categories.
 	repeats = 2
 )
 

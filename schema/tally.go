@@ -12,7 +12,7 @@ type Tally struct {
 	counts []Count // by feature
 }
 
-// Count is what a [Tally] has counted of one feature.
+// Count has the values that a [Tally] has counted of one feature.
 type Count struct {
 	Feature         string
 	Missing, Unseen int

@@ -75,7 +75,7 @@ func (s *server) damage(t *testing.T, bucket string) error {
 	return s.client.Set(t.Context(), bucket, mappingtest.Damaged(text, pagesOf(bundle(t, 1, "v1")), ""), 0).Err()
 }
 
-// pagesOf is how many pages the buckets of a bundle's rows have.
+// pagesOf is the number of pages that the buckets of a bundle's rows have.
 func pagesOf(b *artifact.Bundle) int { return mapping.LayoutOf(b.Mapping).Pages }
 
 // Eviction takes a bucket of a version that serves: its nodes are not "unknown", on one server as on a cluster. Where

@@ -23,7 +23,7 @@ type GrowthOptions struct {
 	// On gives arrivals rows. The artifact must hold the tables that rows are solved with, and attachment must be
 	// frozen.
 	On bool
-	// TTL is how long a row is stored, at least a second.
+	// TTL is the time that a row is stored, at least a second.
 	TTL time.Duration
 	// MaxRows is the largest number of rows of arrivals of a version, at least 1, and MaxBytes the most memory for
 	// them; 0: no limit ([arrivals.Options]).
@@ -33,7 +33,7 @@ type GrowthOptions struct {
 	Degrade bool
 }
 
-// cacheShare says how much memory rows of arrivals may take: this part of the memory for rows of M,
+// cacheShare describes how much memory rows of arrivals may take: this part of the memory for rows of M,
 // and in addition to it.
 const cacheShare = 8
 

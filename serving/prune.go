@@ -50,7 +50,7 @@ func (p *Publisher) Prune(ctx context.Context, keep int) (removed []string, err 
 	return removed, nil
 }
 
-// untriedFor is how long a version that has never been CURRENT stays although nobody serves it.
+// untriedFor is the time that a version that has never been CURRENT stays although nobody serves it.
 const untriedFor = 24 * time.Hour
 
 // obsolete returns the versions that may be removed unless somebody uses them.

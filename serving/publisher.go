@@ -55,7 +55,7 @@ type PublishOptions struct {
 	Keep int
 }
 
-// publisherHold is how long a publication counts as under way after its publisher's last sign of life. It is far
+// publisherHold is the time that a publication counts as under way after its publisher's last sign of life. It is far
 // longer than a round trip with all its retries.
 const publisherHold = 10 * time.Minute
 

@@ -32,9 +32,9 @@ type WatcherOptions struct {
 	// Consumer names this process among the holders of versions, such as host-pid-random. Two processes with one name
 	// would release each other's versions.
 	Consumer string
-	// Interval is how often CURRENT is read and the heartbeat is sent; default 1s.
+	// Interval is the time between two looks at which CURRENT is read and the heartbeat is sent; default 1s.
 	Interval time.Duration
-	// HoldFor is how long a heartbeat protects a version; default 30s. It must be more than twice Interval.
+	// HoldFor is the time that a heartbeat protects a version; default 30s. It must be more than twice Interval.
 	HoldFor time.Duration
 	// CacheBytes is the approximate memory for rows of M of each version; 0 caches none.
 	CacheBytes int64

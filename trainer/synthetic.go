@@ -133,7 +133,7 @@ func (c *clustering) fitLabels(ctx context.Context, name string) (*search.Result
 // shape returns the shape of a model of the run.
 func (c *clustering) shape(name string) fit.Shape { return c.r.shape(c.t, name) }
 
-// teacher has what S teaches a linear model by.
+// teacher has the means, spread and soft labels by which S teaches a linear model.
 type teacher struct {
 	means   *graph.Dense // of the propagated features, N'×d
 	around  fit.Input    // these features of labelled nodes, a sample of them where they are many

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Confidence says how reliable a model's published probabilities are, measured at training with one kind of
+// Confidence describes how reliable a model's published probabilities are, measured at training with one kind of
 // calibration. The zero value means that nothing was measured.
 type Confidence struct {
 	ECE CalibrationError `json:"ece,omitzero"`

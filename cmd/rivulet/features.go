@@ -26,7 +26,7 @@ func featuresCommand() *cobra.Command {
 	return cmd
 }
 
-// putRows is how many rows are written in one request.
+// putRows is the number of rows that are written in one request.
 const putRows = 500
 
 func putCommand() *cobra.Command {

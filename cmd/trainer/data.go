@@ -209,7 +209,7 @@ func undescribed(w io.Writer, dir string, unknown error) error {
 		table.SettingsFile)
 }
 
-// shownRules is how many rules beside the suspects are shown.
+// shownRules is the number of rules beside the suspects that are shown.
 const shownRules = 8
 
 func printCheck(w io.Writer, d *dataset.Dataset, faults *table.Faults, seed uint64) error {

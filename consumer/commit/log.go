@@ -20,8 +20,9 @@ type Policy struct {
 	Batches, Bytes int
 }
 
-// company is how long a transaction without an interval takes further batches, counted from its first one. Batches that
-// are ready share the three requests that a transaction costs; those that are in it wait for them meanwhile.
+// company is the time that a transaction without an interval takes further batches, counted from its first one.
+// Batches that are ready share the three requests that a transaction costs; those that are in it wait for them
+// meanwhile.
 const company = 50 * time.Millisecond
 
 // state is the stage that a batch has reached.
@@ -189,7 +190,7 @@ func (l *Log) Request(now time.Time, paused bool) Request {
 	return Request{Commit: n}
 }
 
-// Done says how the request under way has ended.
+// Done reports the end of the request under way.
 func (l *Log) Done(committed bool) {
 	n := l.ending
 	l.ending, l.inside = 0, 0

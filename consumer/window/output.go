@@ -20,7 +20,8 @@ type Output struct {
 	Progress  Progress
 }
 
-// most is how many arrivals an output has at most, and how many dead letters of edges if few records have come.
+// most is the number of arrivals that an output has at most, and how many dead letters of edges if few records have
+// come.
 const most = 1 << 10
 
 // Take returns the next records that leave the window, and false where none do now; the caller repeats it until then.

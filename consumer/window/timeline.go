@@ -87,5 +87,5 @@ func parseTimeline(text string) (t timeline) {
 	return t
 }
 
-// reach is how far a record's timestamp may lie beyond the newest one before it, in milliseconds.
+// reach is the most that a record's timestamp may lie beyond the newest one before it, in milliseconds.
 func (o *Options) reach() int64 { return (o.Wait + o.Ahead).Milliseconds() }

@@ -15,11 +15,11 @@ import (
 
 // Options of a window.
 type Options struct {
-	// Wait is how long an arrival waits for edges, and an edge for its arrival, in the time that the records' timestamps
-	// tell.
+	// Wait is the time that an arrival waits for edges, and an edge for its arrival, in the time that the records'
+	// timestamps tell.
 	Wait time.Duration
-	// Ahead is how far a record's timestamp may lie beyond the newest one before it plus Wait. A record further ahead
-	// waits as if it were stamped with that newest one, and ends no waits; 0 means 5 s.
+	// Ahead is the most that a record's timestamp may lie beyond the newest one before it plus Wait. A record further
+	// ahead waits as if it were stamped with that newest one, and ends no waits; 0 means 5 s.
 	Ahead time.Duration
 	// Bytes bounds the memory of the records between one that waits and the last one that was read: their keys, values and
 	// headers, what was read of them, and overhead for each; 0 means 64 MiB.
@@ -63,8 +63,8 @@ var OutcomeNames = [outcomes]string{"complete", "late", "crowded", "superseded",
 
 // Stats describe a window. Counts are since the last call of [Window.Stats].
 type Stats struct {
-	// Arrivals is how many arrivals wait for edges now, and Edges how many edges wait for arrivals. Bytes is the size of
-	// all records since the oldest one that waits.
+	// Arrivals is the number of arrivals that wait for edges now, and Edges how many edges wait for arrivals. Bytes is
+	// the size of all records since the oldest one that waits.
 	Arrivals, Edges, Bytes int
 	// Left counts the arrivals by outcome.
 	Left [outcomes]int

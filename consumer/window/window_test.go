@@ -55,7 +55,8 @@ func log(records ...kafka.Record) []kafka.Record {
 	return records
 }
 
-// left says what leaves, in words: "a@12:x,y" is the arrival at offset 12 with its neighbours, "!13" a dead letter.
+// left describes in words the arrivals and edges that leave: "a@12:x,y" is the arrival at offset 12 with its
+// neighbours, "!13" a dead letter.
 func left(out Output) (words []string) {
 	for _, r := range out.Records {
 		var neighbours []string

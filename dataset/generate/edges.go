@@ -67,7 +67,7 @@ func (g Generator) drawEdges(b *blocks, r *rand.Rand, most int32) *graph.CSR {
 	return graph.Symmetric(g.Nodes, edges)
 }
 
-// drawnTogether is how many pairs are drawn before the first is looked for.
+// drawnTogether is the number of pairs that are drawn before the first is looked for.
 const drawnTogether = 32
 
 // pairs is a set of pairs of different positions: a hash table of known size, a third of the memory and of the time

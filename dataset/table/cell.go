@@ -12,7 +12,7 @@ import (
 	"rivulet/dataset/numpy"
 )
 
-// CellKind says how a file gives a value.
+// CellKind describes how a file gives a value.
 type CellKind uint8
 
 // The kinds of cells.

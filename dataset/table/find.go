@@ -413,7 +413,7 @@ func (c *candidate) meets(edges []*candidate) bool {
 	})
 }
 
-// rank says how much a table looks like the one of nodes that are classified.
+// rank describes how much a table looks like the one of nodes that are classified.
 func (c *candidate) rank() (rank int) {
 	name, _, _ := strings.Cut(strings.ToLower(c.base), ".")
 	if i := slices.Index(usualNodes, name); i >= 0 {

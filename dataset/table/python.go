@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Python says how a file that this program does not read becomes tables: in Python, which has readers of most forms.
+// Python describes how a file that this program does not read becomes tables: in Python, which has readers of most
+// forms.
 func Python(file string) string {
 	base := filepath.Base(file)
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(base, ".gz")))

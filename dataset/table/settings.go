@@ -51,7 +51,7 @@ type Settings struct {
 	// Positional says that features have positions and no names: they are numbers, none missing, each in a column of its
 	// own, or all in a column features that holds lists.
 	Positional bool `yaml:"positional,omitempty"`
-	// Types says how the values of a column are read: number, bool, category, text, time or list. Without it the
+	// Types describes how the values of a column are read: number, bool, category, text, time or list. Without it the
 	// type follows from the values.
 	Types map[string]string `yaml:"types,omitempty"`
 
@@ -92,7 +92,7 @@ type Settings struct {
 	Decimal string `yaml:"decimal,omitempty"`
 }
 
-// TextForm says how files of text are written. Other files refuse it.
+// TextForm describes how files of text are written. Other files refuse it.
 type TextForm struct {
 	// Separator stands between the cells of a line: a character, one twice such as ::, or blanks for any number of spaces
 	// and tabs. Empty: a comma, semicolon, tab or bar, whichever the first line has most of, or else blanks.

@@ -20,8 +20,8 @@ type bounder struct {
 	*Schema
 	data []byte
 	at   int
-	// left is how many more values may be read, counting those that take no bytes, and copies how many elements of
-	// arrays may be copied when they grow by a block.
+	// left is the number of further values that may be read, counting those that take no bytes, and copies how many
+	// elements of arrays may be copied when they grow by a block.
 	left, copies int
 }
 

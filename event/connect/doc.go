@@ -12,12 +12,5 @@
 // A connector that does not know the value of an unchanged column sends a placeholder in its place. The reader finds it
 // in every form in which Debezium writes it, and never takes it for a value.
 //
-//	type.go         the types of an envelope's schema, and their cache
-//	read.go         a value by its type, as the value of a feature
-//	plain.go        a value by its type, as plain JSON: ids, edges, times, features by position
-//	decimal.go      decimals: bytes of an integer, and a scale
-//	guess.go        times and numbers that the record does not declare
-//	placeholder.go  the placeholder of an unchanged column
-//
 // The package is a leaf: it imports only package schema, whose values it makes.
 package connect

@@ -12,14 +12,6 @@
 //	a name twice in an object    refused, even inside fields that are ignored
 //	another field                ignored
 //
-// # Files
-//
-//	json.go      Codec, and errors of the library in our words
-//	write.go     the writer by table; time.go: times
-//	decode.go    the reader by table, from the library's tokens
-//	features.go  features, in both directions; named.go: features by name
-//	scan.go      the fast reader of plain arrivals; number.go: its numbers; decimals_amd64.s: lists of them, by AVX2
-//
 // # Why jsontext, and a scanner before it
 //
 // The codec stands on github.com/go-json-experiment/json, the library that becomes encoding/json/v2. Decoding walks its

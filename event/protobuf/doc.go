@@ -1,11 +1,6 @@
 // Package protobuf is the Protobuf form of Rivulet's records: one message of schema/arrival.proto, label.proto or
 // prediction.proto a record.
 //
-//	wire.go      Codec, and the fields of a message from the library's tokens
-//	message.go   writer and reader by table
-//	arrival.go   the reader of arrivals; plain.go: the fast one
-//	features.go  the writer of features; named.go: features by name
-//
 // # Why protowire
 //
 // The Protobuf codec walks the fields with google.golang.org/protobuf/encoding/protowire, the tokens of the library, as

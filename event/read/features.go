@@ -10,7 +10,7 @@ import (
 	"rivulet/event/json"
 )
 
-// FeatureForm is how the features of one node are written where they stand by themselves, as in a store of
+// FeatureForm is the form in which the features of one node are written by themselves, as in a store of
 // features by id.
 type FeatureForm string
 

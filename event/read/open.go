@@ -87,7 +87,7 @@ const confluentPrefix = "application/vnd.confluent."
 // ConfluentContentType is the content-type of Confluent records whose payload has a form, such as "avro".
 func ConfluentContentType(form string) string { return confluentPrefix + form }
 
-// confluentHead is how many bytes the wire format has before the payload: a 0, and the schema's id.
+// confluentHead is the number of bytes that the wire format has before the payload: a 0, and the schema's id.
 const confluentHead = 5
 
 // AppendConfluentHead appends the first five bytes of a record in the Confluent wire format to dst.

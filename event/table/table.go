@@ -51,7 +51,7 @@ const (
 	Pointer                       // pointer to a struct, nil: absent; message, [null, record]
 )
 
-// Presence says how a field that is zero or absent is written and read.
+// Presence describes how a field that is zero or absent is written and read.
 type Presence uint8
 
 const (

@@ -4,7 +4,7 @@ package gemm
 
 import "syscall"
 
-// cpuSeconds is what this process has used of its processors.
+// cpuSeconds is the processor time of this process.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -53,7 +53,7 @@ type reading struct {
 
 var readings = sync.Pool{New: func() any { return new(reading) }}
 
-// ReadBlock is how many rows of full edges are read together: a few times as many as a kernel takes at once.
+// ReadBlock is the number of rows of full edges that are read together: a few times as many as a kernel takes at once.
 const ReadBlock = 24
 
 // EachRead calls f with the leading width columns of a·tables for each of the arrivals lo to hi, in order. read is

@@ -18,7 +18,8 @@ type PackedRows struct {
 	Ones  []float32 // as many as the longest row has entries, if M has no values; else nil
 }
 
-// PackedUnit is how many words a unit has: most records that begin at a multiple of 16 bytes do not cross a cache line.
+// PackedUnit is the number of words that a unit has: most records that begin at a multiple of 16 bytes do not cross a
+// cache line.
 const PackedUnit = graph.PrefetchUnit
 
 const (

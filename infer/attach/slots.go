@@ -8,7 +8,7 @@ import (
 	"rivulet/graph"
 )
 
-// Edge is what a record says of an edge to a neighbour.
+// Edge is an edge to a neighbour, as a record has it.
 type Edge struct {
 	// Relations are the slots of the edge's types and directions, as bits ([graph.Slots.Relations]); 0: it has none that
 	// is read, and the neighbour is unknown. Where slots are of no types and directions it is not looked at.

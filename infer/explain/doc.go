@@ -5,12 +5,4 @@
 //   - Without: how much the logit falls if the model answers again without the term. Every model has it.
 //   - Share: what the term adds to the logit. Linear models have it (sgc, ssgc, rsgc, dirsgc), and the shares add up to
 //     the logit. They are computed in float64.
-//
-// Files:
-//
-//	explain.go    Explanation: all terms of an arrival, for a person who reads it
-//	strongest.go  the largest terms alone, for every prediction of a stream
-//	removal.go    the answer again without a term
-//	shares.go     the shares of a linear model's terms
-//	hops.go       sgc and ssgc: an arrival with the arrivals of its batch that it can read, hop by hop
 package explain

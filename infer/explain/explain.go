@@ -63,7 +63,7 @@ type Explanation struct {
 	// and of Own add up to Logit, to rounding.
 	Shares         bool
 	Bias, Centring Figure // shares of the model's bias, and of subtracting the mean of the features
-	// Own is what the small model of own features adds to the logit ([perceptron.Expert]); nil: there is none.
+	// Own is the part of the logit that the small model of own features adds ([perceptron.Expert]); nil: there is none.
 	Own *Figure
 	// Features that are not 0, Neighbours (all listed ids that could be known) and Batch, the arrivals of a graph batch
 	// that the arrival has an edge to. Largest figure of the margin first: of Share, else of Without.
@@ -153,7 +153,7 @@ func (x *Explainer) Explain(b *attach.Batch, rows [][]attach.Row, i int, logits,
 	return e
 }
 
-// own is what the small model of own features adds to arrival i's logits; nil: there is none.
+// own are the logits that the small model of own features adds for arrival i; nil: there is none.
 func (x *Explainer) own(b *attach.Batch, i, class, other int) *Figure {
 	if x.predictor.Expert == nil {
 		return nil

@@ -20,8 +20,9 @@ type Reason struct {
 	Figure Figure // Term.Share, or Term.Without ([Explainer.Strongest])
 }
 
-// tried is how many features, and how many neighbours and arrivals of the batch, Strongest removes for n reasons. With
-// 8 it finds nine of ten reasons that it finds by removing everything (Cora, three reasons, gcn, sage, appnp, cheby).
+// tried is the number of features, and how many neighbours and arrivals of the batch, Strongest removes for n
+// reasons. With 8 it finds nine of ten reasons that it finds by removing everything (Cora, three reasons, gcn, sage,
+// appnp, cheby).
 func tried(n int) int { return max(n, 8) }
 
 // Strongest appends to dst the n largest terms of arrival i of a batch, largest figure of the margin first. class is

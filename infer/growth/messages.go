@@ -22,8 +22,9 @@ type Messages struct {
 	Slots []float32 // roots of shares
 }
 
-// Part says how a table becomes a part of the messages: by a factor, or by a scale if there is none. With a scale, a
-// row of a U table is taken less its mean, as softmax ignores a constant in the logits; a row of c is taken as it is.
+// Part describes how a table becomes a part of the messages: by a factor, or by a scale if there is none. With a
+// scale, a row of a U table is taken less its mean, as softmax ignores a constant in the logits; a row of c is taken
+// as it is.
 type Part struct {
 	Scale  float32
 	Factor *graph.Dense // width of the table × columns

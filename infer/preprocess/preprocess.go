@@ -186,9 +186,9 @@ func (pr *Projection) AddRows(out *graph.Dense, x graph.Features, lo, hi int) {
 	}
 }
 
-// normed is how many dense rows have their norms computed before they are multiplied. A norm reads its row from end to
-// end, so the processor fetches it ahead. A product reads rows in pieces, which would come from memory more slowly, and
-// now finds them in the second cache. It is a multiple of the rows of every tile (package tile).
+// normed is the number of dense rows that have their norms computed before they are multiplied. A norm reads its row
+// from end to end, so the processor fetches it ahead. A product reads rows in pieces, which would come from memory
+// more slowly, and now finds them in the second cache. It is a multiple of the rows of every tile (package tile).
 const normed = 72
 
 // row computes one row from its non-zeros; vals nil means ones. Stored zeros add 0 and change no bit.

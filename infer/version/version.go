@@ -18,7 +18,7 @@ type Info struct {
 	// ID is the artifact's version, as predictions name it.
 	ID string
 
-	// Task is what the version predicts. Where it is numbers, both results of its Predict are the numbers.
+	// Task is the version's task. Where it is numbers, both results of its Predict are the numbers.
 	Task target.Task
 	// Classes are the names of the C classes, labels or outputs, by index.
 	Classes []string

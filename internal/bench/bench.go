@@ -26,7 +26,7 @@ type Options struct {
 	Only   []string // sections; none: all
 	Shapes []string // by name; none: all. The section stream has flickr's unless one is named
 	Models []string // by name; none: all that have a frozen form
-	// Time is how long each figure is measured. Streams are drained and paced in proportion to it.
+	// Time is the time that each figure is measured. Streams are drained and paced in proportion to it.
 	Time time.Duration
 	// Rate is a rate, in arrivals a second, at which streams are sent besides shares of the most; 0: none.
 	Rate int
@@ -148,6 +148,6 @@ func newSuite(o Options) (*suite, error) {
 // batchSizes are the batch sizes of section core.
 var batchSizes = []int{1, 10, 100, 1000}
 
-// inputs is how many different batches of a size a figure goes through, so that each is new to the processor's
-// caches as a stream's are, within reason.
+// inputs is the number of different batches of a size that a figure goes through, so that each is new to the
+// processor's caches as a stream's are, within reason.
 func inputs(size int) int { return max(8, min(256, 20_000/size)) }

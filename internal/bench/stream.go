@@ -36,14 +36,14 @@ var (
 	}}
 )
 
-// drainRounds is how often each way drains a topic, in turn with the others: a drain takes some tenths of a second, and
-// one of them may be a tenth off.
+// drainRounds is the number of times that each way drains a topic, in turn with the others: a drain takes some tenths
+// of a second, and one of them may be a tenth off.
 const drainRounds = 7
 
 // loads are shares of the most that the consumer takes while arrivals are being sent.
 var loads = []float64{0.5, 0.8}
 
-// window is how many arrivals are under way at once where as many are sent as are taken.
+// window is the number of arrivals that are under way at once where as many are sent as are taken.
 const window = 4096
 
 // streams holds the shared parts of a run's streams.
@@ -241,7 +241,7 @@ func (s *streams) sent(ctx context.Context, w way, f *formRecords, m *meter, pac
 	return errors.Join(err, s.topics.drop(ctx, in))
 }
 
-// patience is how long a stream may take.
+// patience is the time that a stream may take.
 const patience = 2 * time.Minute
 
 // travel takes a stream along a way until all of it is delivered; by sends it meanwhile, nil if it has been sent.

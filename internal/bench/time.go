@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rounds is how many slices of time a side gets. It is odd, so that a median is one of them.
+// rounds is the number of slices of time that a side gets. It is odd, so that a median is one of them.
 const rounds = 5
 
 // side is one of several ways to do the same, with inputs 0, 1, …

@@ -30,7 +30,7 @@ type Kafka struct {
 
 	// RecordBytes is the largest arrival that is no dead letter; 0: any.
 	RecordBytes int
-	// Wait is how long an arrival waits for its edges.
+	// Wait is the time that an arrival waits for its edges.
 	Wait time.Duration
 	// Timeout is the limit of each question.
 	Timeout time.Duration

@@ -150,7 +150,7 @@ func alter(topic, setting string, value any) string {
 	return fmt.Sprintf("kafka-configs.sh --alter --topic %s --add-config %s=%v", topic, setting, value)
 }
 
-// retention says how long a topic keeps records, and whether that is for ever by their age.
+// retention describes how long a topic keeps records, and whether that is for ever by their age.
 func retention(found map[string]string) (says []string, forEver bool) {
 	age := milliseconds(found[retentionTime])
 	forEver = age <= 0 || !strings.Contains(found[cleanupPolicy], "delete")

@@ -70,7 +70,7 @@ func takeName(cmd *cobra.Command, program string) {
 // interruption is why a context ended: a signal.
 type interruption struct{ signal os.Signal }
 
-// Error says how the command was ended.
+// Error describes how the command was ended.
 func (i interruption) Error() string {
 	if i.signal == os.Interrupt {
 		return "interrupted (Ctrl-C)"

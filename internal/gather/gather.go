@@ -68,7 +68,7 @@ func (b *Batch[T]) Flush(ctx context.Context) error {
 // Queue has the elements that a batch is formed of.
 type Queue[T any] struct {
 	C <-chan T
-	// Linger is how long a batch waits for more elements than are there, counted from its first.
+	// Linger is the time that a batch waits for more elements than are there, counted from its first.
 	Linger time.Duration
 	Clock  retry.Clock
 }

@@ -9,7 +9,8 @@ import (
 	"rivulet/event"
 )
 
-// versionsKept is how many versions keep their counters: a refresh every ten minutes makes a thousand versions a week.
+// versionsKept is the number of versions that keep their counters: a refresh every ten minutes makes a thousand
+// versions a week.
 const versionsKept = 4
 
 // byVersion counts arrivals and dead letters by the version that answered. The counters of the version that is served

@@ -5,14 +5,6 @@
 // and reads committed records only. Its files (static) are HTML, styles and modules, served as they are; there is no
 // build step, and nothing comes from elsewhere. All data are JSON below /api/.
 //
-//	page.go      the parts, and their life         http.go      requests and answers
-//	guard.go     rights to ask                     watch.go     the loops that follow topics
-//	tally.go     the stream's figures             series.go    by the second
-//	samples.go   which predictions are samples     window.go    classes, confidence and drift
-//	dead.go      dead letters                      labels.go    accuracy by labels
-//	answer.go    one arrival                       versions.go  versions and consumers, activating
-//	plane.go     S in the plane                    form.go      forms of predictions
-//
 // # Counts and samples
 //
 // Rates and totals are exact: they are differences of the offsets at which the partitions end, looked at twice a

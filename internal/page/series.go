@@ -7,7 +7,7 @@ import (
 	"rivulet/internal/quantile"
 )
 
-// span is how many seconds are kept.
+// span is the number of seconds that are kept.
 const span = 900
 
 // series holds figures by the second, of the last span of them.

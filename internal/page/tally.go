@@ -66,7 +66,7 @@ type Mark struct {
 	Text string `json:"text"`
 }
 
-// Lag is how far the consumers are behind in a partition.
+// Lag is the most that the consumers are behind in a partition.
 type Lag struct {
 	Partition int    `json:"partition"`
 	End       int64  `json:"end"`

@@ -90,7 +90,7 @@ func (f *follower) run(ctx context.Context, since time.Time) {
 	})
 }
 
-// rounds is how many fetches of each partition one look is followed by at most.
+// rounds is the number of fetches of each partition that one look is followed by at most.
 const rounds = 8
 
 // read reads up to where the partitions ended.
@@ -177,7 +177,7 @@ func (p *Page) poll(ctx context.Context, name string, pause time.Duration, work 
 	}
 }
 
-// patience is how long one look may take.
+// patience is the time that one look may take.
 const patience = 10 * time.Second
 
 // Status lists the page's troubles.

@@ -80,7 +80,7 @@ type Share struct {
 	Trained *float32 `json:"trained"`
 }
 
-// sharesShown is how many classes the mix names.
+// sharesShown is the number of classes that the mix names.
 const sharesShown = 12
 
 // drift returns the figures of the window up to now. m is the manifest of the version, nil where it is not known.

@@ -23,8 +23,8 @@ import (
 	"rivulet/trainer"
 )
 
-// tolerance is how far two probabilities of one arrival may lie apart. They have the same bits where all is well;
-// another processor may round otherwise.
+// tolerance is the most that two probabilities of one arrival may lie apart. They have the same bits where all is
+// well; another processor may round otherwise.
 const tolerance = 1e-6
 
 // Answers sends the nodes that a run has answered through the path of a record, from bytes to prediction, on the

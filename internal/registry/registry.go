@@ -71,7 +71,7 @@ type Registry struct {
 	missing map[read.SchemaID]missing
 }
 
-// missing is how often an id was not there, and when first and last.
+// missing is the number of times that an id was not there, and when first and last.
 type missing struct {
 	times       int
 	first, last time.Time

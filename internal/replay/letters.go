@@ -82,7 +82,7 @@ type LetterCounts struct {
 	Trimmed  int // left out: they lack parts of their arrivals
 }
 
-// replayChunk is how many dead letters one transaction feeds in.
+// replayChunk is the number of dead letters that one transaction feeds in.
 const replayChunk = 500
 
 // Replay publishes the arrivals of dead letters, each under its key and with its headers, as they came, and a header

@@ -106,7 +106,7 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// tick is how often a paced replay looks whether more arrivals are due.
+// tick is the interval at which a paced replay looks whether more arrivals are due.
 const tick = 2 * time.Millisecond
 
 // Replay sends a stream and returns how many arrivals were sent.

@@ -33,8 +33,8 @@ type place struct {
 	at int // its place in the request
 }
 
-// explainTurn is how many arrivals of a request are explained before the next request has its turn. An arrival takes
-// some 20 ms, so that a request of one waits a fraction of a second beside requests of a thousand.
+// explainTurn is the number of arrivals of a request that are explained before the next request has its turn. An
+// arrival takes some 20 ms, so that a request of one waits a fraction of a second beside requests of a thousand.
 const explainTurn = 8
 
 // runTurns explains until ctx ends: requests have turns, and one whose client left has no more.

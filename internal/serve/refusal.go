@@ -41,13 +41,13 @@ const (
 	reasonSkipped    = "skipped"              // an arrival's record that input.mapping passes over
 )
 
-// retryAfter is how many seconds a client is asked to wait, by status.
+// retryAfter is the number of seconds that a client is asked to wait, by status.
 var retryAfter = map[int]int{http.StatusTooManyRequests: 1, http.StatusServiceUnavailable: 2}
 
 // statusGone is counted if the client left before its answer; nobody reads it.
 const statusGone = 499
 
-// because says how an error of the path is answered.
+// because describes how an error of the path is answered.
 func because(err error) *refusal {
 	var known *refusal
 	switch {

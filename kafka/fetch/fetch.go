@@ -23,12 +23,12 @@ const Few = 16
 const (
 	connections = 4       // fetches under way, each on a connection of its own
 	answerBytes = 8 << 20 // bytes of an answer for several partitions, beside the first record batch
-	// pinned is how many times its own bytes a partition whose records nobody takes may keep in memory, as the other
+	// pinned bounds the memory of a partition whose records nobody takes, as a multiple of their bytes, as the other
 	// partitions of its answer lie in the same piece of memory. The records of a smaller part are copied.
 	pinned = 8
-	// shortWait is how long the last free connection waits for records, so that it is soon free again.
+	// shortWait is the time that the last free connection waits for records, so that it is soon free again.
 	shortWait = 10 * time.Millisecond
-	// gatherTime is how long a request waits for partitions that are about to come back from others without records.
+	// gatherTime is the time that a request waits for partitions that are about to come back from others without records.
 	gatherTime = 2 * time.Millisecond
 	// partitionTime is waited for each partition of a fetch of manyPartitions. A partition takes some 60 bytes of every
 	// request and its answer; without the wait a busy partition would have all others' bytes sent for each of its records.
@@ -178,7 +178,7 @@ func (f *Pool) leave(q *queue, p *pending) {
 	q.goOn()
 }
 
-// goOn has the first fetch that waits send a request, if there is a connection for it.
+// goOn lets the first waiting fetch send a request, if there is a connection for it.
 func (q *queue) goOn() {
 	if q.chosen == nil && len(q.waiting) > 0 && q.inFlight < connections {
 		q.chosen = q.waiting[0]

@@ -98,10 +98,10 @@ const (
 	leaveVersion     = 3
 )
 
-// instant is how long a coordinator may take for a request that it answers at once.
+// instant is the time that a coordinator may take for a request that it answers at once.
 const instant = 5 * time.Second
 
-// parting is how long a member waits for an answer when its program ends.
+// parting is the time that a member waits for an answer when its program ends.
 const parting = time.Second
 
 // Join joins the group, or joins it again, and returns when all members have. An error that [errors.Is]

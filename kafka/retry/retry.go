@@ -81,7 +81,7 @@ const (
 	topicsAdvice = brokersAdvice + "; create a topic that does not exist"
 )
 
-// remindEvery is how often the log repeats that an outage goes on.
+// remindEvery is the interval at which the log repeats that an outage goes on.
 const remindEvery = 30 * time.Second
 
 // Patience has the clock by which failures are waited over, and the observers of the waiting. The zero value takes the
@@ -92,11 +92,11 @@ type Patience struct {
 	// while it lasts, and one when it ends.
 	Observer Observer
 	Logger   *slog.Logger
-	// StartOver is how long a wait lasts before it gives up what it remembers and begins anew; 0 means [StartOver].
+	// StartOver is the time that a wait lasts before it gives up what it remembers and begins anew; 0 means [StartOver].
 	StartOver time.Duration
 }
 
-// StartOver is how long a wait lasts before it begins anew, by default.
+// StartOver is the time that a wait lasts before it begins anew, by default.
 const StartOver = 3 * time.Minute
 
 // Complete returns the patience with defaults for missing parts.
@@ -151,7 +151,7 @@ func (o *Outage) GiveUpAt(v Verdict) *Outage {
 	return o
 }
 
-// Anew is what a wait remembers, and may wait in vain for, as it does not hold any more: the brokers that were there,
+// Anew forgets the facts on which a wait rests, and which may not hold any more: the brokers that were there,
 // the partitions that a topic had.
 type Anew struct {
 	// GivesUp names it in the log.

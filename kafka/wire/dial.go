@@ -27,7 +27,7 @@ func (d Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	return &connection{Conn: c, local: &address{Addr: c.LocalAddr()}}, nil
 }
 
-// dialTimeout is how long one address of a broker is tried. It is kafka-go's.
+// dialTimeout is the time that one address of a broker is tried. It is kafka-go's.
 const dialTimeout = 3 * time.Second
 
 // connection is a connection of a [Dialer]. One request at a time uses it.

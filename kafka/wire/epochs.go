@@ -5,7 +5,7 @@ import "slices"
 // Epochs says in which leader's epoch the records of one partition were written.
 type Epochs []EpochStart
 
-// mostEpochs is how many changes of leaders are remembered for records that are not committed yet.
+// mostEpochs is the number of changes of leaders that are remembered for records that are not committed yet.
 const mostEpochs = 64
 
 // Add notes that the records from an offset on are of an epoch.

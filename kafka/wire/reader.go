@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// pieceBytes is how much of an answer is unpacked at once: records of at least this size together, or the last ones.
-// The rest stays packed until these have been taken.
+// pieceBytes is the size of the piece of an answer that is unpacked at once: records of at least this size together,
+// or the last ones. The rest stays packed until these have been taken.
 const pieceBytes = 4 << 20
 
 // errCut is returned for an answer without one whole batch. Brokers do not send such answers.
@@ -106,7 +106,7 @@ func readHeader(data []byte) (h header) {
 	return h
 }
 
-// codec is how the records are compressed, 0 for not.
+// codec is the compression of the records, 0 for none.
 func (h *header) codec() int16 { return h.Attributes & codecBits }
 
 // last is the offset of the last record, where there is any.
@@ -245,7 +245,7 @@ func (b *Reader) damaged(next int64, why error) (Record, int64) {
 		Damage: &Damage{Last: last, TooLarge: errors.Is(why, errEndless), Detail: detail}}, last + 1
 }
 
-// longPrefix is how much of a record that is larger than the limit is looked at, for its key.
+// longPrefix is the number of bytes of a record above the limit that are looked at, for its key.
 const longPrefix = 64 << 10
 
 var errRecord = errors.New("a record is not as Kafka writes it")

@@ -163,7 +163,7 @@ func roundTrip(rw io.ReadWriter, clientID string, req kmsg.Request) (kmsg.Respon
 	return answer, answer.ReadFrom(body)
 }
 
-// believed is how large an answer may say that it is before memory is taken for it only as its bytes come: a port that
+// believed is the size that an answer may claim before memory is taken for it only as its bytes come: a port that
 // does not speak Kafka may say anything.
 const believed = 64 << 20
 

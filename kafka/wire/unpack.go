@@ -73,7 +73,7 @@ type snappyBlocks struct {
 	block  []byte // the part of memory that nobody has read
 }
 
-// snappyJava is how a stream of snappy-java begins; versions follow, 8 bytes.
+// snappyJava is the beginning of a stream of snappy-java; versions follow, 8 bytes.
 var snappyJava = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
 
 // snappyRatio is more than snappy can pack: 64 bytes take at least three.

@@ -37,7 +37,7 @@ const ForgottenField = "forgotten"
 
 // Options say how rows of arrivals are stored.
 type Options struct {
-	// TTL is how long a row is stored, at least a second.
+	// TTL is the time that a row is stored, at least a second.
 	TTL time.Duration
 	// MaxRows is the largest number of rows of arrivals of a version, as [Table].Counts has it; further ones are not
 	// written. At least 1. MaxBytes is the most memory for them, where each row counts with the bytes of its key and its

@@ -52,7 +52,8 @@ const (
 	smallestPiece = 1 << 6         // units
 )
 
-// together is how many ids are looked up side by side: the memory of all is asked for before the first is read.
+// together is the number of ids that are looked up side by side: the memory of all is asked for before the first is
+// read.
 const together = 16
 
 // New returns a cache of about maxBytes, 64 GiB at most: places do not go further.

@@ -30,7 +30,7 @@ type asker struct {
 	url  string // where arrivals are sent, as JSON
 	// refusals are the statuses with which a request may be refused while something is away.
 	refusals []int
-	// limit is how long an answer may take: the program's own limit, and what a busy machine takes.
+	// limit is the time that an answer may take: the program's own limit, and what a busy machine takes.
 	limit time.Duration
 	next  func() record.Arrival
 	// check returns what is wrong with an answer; empty: nothing.

@@ -17,7 +17,7 @@ import (
 type gauge struct {
 	metric, name, unit string
 	scale              float64
-	// apart is how far the means of the thirds may be from the first third's, as a share of that
+	// apart is the largest distance of a third's mean from the first third's, as a share of that
 	apart float64
 }
 
@@ -27,7 +27,7 @@ var gauges = []gauge{
 	{"go_goroutines", "goroutines", "", 1, 0.03},
 }
 
-// sample is what the gauges said at a time.
+// sample has the gauges' values at a time.
 type sample struct {
 	At     time.Time
 	Values []float64

@@ -47,7 +47,7 @@ func (r *run) rises(ctx context.Context, what string, by int64, count func(*stre
 	return err
 }
 
-// quietPoison is how many of a hundred arrivals are poisoned at other times.
+// quietPoison is the number among a hundred arrivals that are poisoned at other times.
 const quietPoison = 1
 
 // sizes sends records of one byte, of exactly the limit, of a byte more, and of sizes between.

@@ -77,7 +77,7 @@ func listed(violations []string) (err error) {
 	return err
 }
 
-// groupsChecked is how many graph batches are predicted again at the end.
+// groupsChecked is the number of graph batches that are predicted again at the end.
 const groupsChecked = 100
 
 // checkGroups predicts graph batches of exactly_once streams again, without any service: each arrival must get the

@@ -17,10 +17,10 @@ import (
 	"rivulet/test/harness"
 )
 
-// rowsLive is how long rows of arrivals live at least: shorter than an arrival takes to come again.
+// rowsLive is the time that rows of arrivals live at least: shorter than an arrival takes to come again.
 const rowsLive = 5 * time.Second
 
-// patience is how long the streams may take to answer everything after a fault, on a machine that may be busy.
+// patience is the time that the streams may take to answer everything after a fault, on a machine that may be busy.
 var patience = 10 * time.Minute
 
 // run is one run of the faults.

@@ -16,7 +16,7 @@ import (
 const (
 	soakIDs      = 20_000
 	soakRowsLive = time.Hour
-	// soakRefreshes is how many refreshes there are in a soak, one at the end of each part.
+	// soakRefreshes is the number of refreshes that there are in a soak, one at the end of each part.
 	soakRefreshes = 6
 )
 

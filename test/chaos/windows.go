@@ -13,7 +13,7 @@ import (
 	"rivulet/test/harness"
 )
 
-// strikeLimit is how long a consumer may take to come to the moment of its kill.
+// strikeLimit is the time that a consumer may take to come to the moment of its kill.
 const strikeLimit = 2 * time.Minute
 
 // killAt kills a consumer of every stream at a moment in the delivery of a full batch, and then the other one.

@@ -14,16 +14,6 @@
 //	Â(B)               D̃^-½ (B+I) D̃^-½ with D̃ the row sums of B+I
 //	z = xW             n×C
 //
-// Files:
-//
-//	matrix.go      matrices: products by github.com/james-bowman/sparse, linear systems by gonum
-//	attach.go      Â, the arrivals
-//	sgc.go         SGC: on the nodes of any weighted graph, its tables, frozen on tables (section 2)
-//	ridge.go       tables of S from tables of T, M fixed (section 5, step 4)
-//	calibrate.go   softmax at a temperature (section 6)
-//	preprocess.go  l2-center, l1, standardize, none, and their fit (section 1)
-//	goldens.go     reads testdata/attachment.npz of package infer: answers of a third, independent implementation
-//
 // Equations that one package alone is tested against stand in that package's own tests: the other models, joint
 // inference (paper's Eq. 11) and propagation in infer/oracle_*_test.go, non-negative least squares in
 // infer/nnls/oracle_test.go.

@@ -128,7 +128,7 @@ func await(t *testing.T, what string, so func() bool) {
 	t.Fatalf("not in a minute: %s", what)
 }
 
-// look says how a person's screen is.
+// look describes how a person's screen is.
 type look struct {
 	width, height int64
 	dark, still   bool

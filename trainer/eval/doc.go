@@ -5,12 +5,4 @@
 // M, on the path that serving takes. [Run] predicts a set, [Time] and [Memory] measure a batch; all three count
 // attachment to S as part of inference, and none counts M and the lookup of its rows. [Result] is one row of the
 // tables. [LookUp] attaches nodes as a consumer does, by the rows that a [Version] finds for ids.
-//
-//	set.go       batches, regrouped, their answers        metrics.go    agreement, reliability
-//	version.go   nodes attached by ids              paired.go     McNemar's test against Whole
-//	cost.go      time and memory of a batch         aggregate.go  means over seeds
-//	scores.go    scores of a task ([target.Task.Score]): over seeds, in tables, in JSON, in an artifact
-//	result.go    a row of the tables                table.go      the tables as text, Markdown and CSV
-//	memo.go      rows of O→O, which are measured once
-//	compare.go   an artifact against the whole graph; reference.go  figures with which a consumer compares its stream
 package eval

@@ -135,7 +135,7 @@ var costColumns = []column{
 // Mark stands before the row that is served.
 const Mark = "*"
 
-// Legend says how the columns of the tables are to be read.
+// Legend describes how the columns of the tables are to be read.
 const Legend = Mark + `           the row that consumers serve: the first model, fitted on the original graph and
             deployed on the synthetic one (O->S), with the propagation that validation chose among those here, of each
             method and size that makes an artifact

@@ -88,7 +88,7 @@ func (s *Support) Choose(model int, always bool) (c Choice) {
 // Points is a share in percent.
 func Points(part, all int) float64 { return 100 * float64(part) / float64(max(1, all)) }
 
-// trial is how the candidates for an exponent do on some nodes.
+// trial is the result of the candidates for an exponent on some nodes.
 type trial struct {
 	nodes int
 	right []int // nodes that are right by each exponent

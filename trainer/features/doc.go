@@ -12,10 +12,4 @@
 //	Factored           T's rows, normed once: sums of rows, G·pre(X), and blocks of columns
 //	Design             T's rows in a fit: F·W and FᵀG by turns, with F = P·pre(X) never formed; package fit drops
 //	                   features out by replacing its raw rows
-//
-//	encode.go      columns of a table made features by a schema
-//	preprocess.go  the preprocessing fitted to T; sums.go: sums of columns
-//	factored.go    Factored; blocks.go: its blocks of columns, two hops of them
-//	design.go      Design
-//	principal.go   a design's principal directions
 package features

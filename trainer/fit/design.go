@@ -16,9 +16,9 @@ type (
 	Explicit = features.Explicit
 )
 
-// denseAdvantage is how much less a multiplication is taken to cost in the products of [Explicit] than in sparse
-// ones. It is about 4 (BenchmarkDesign); near there the sparse form is preferred, which needs less memory and its
-// bandwidth.
+// denseAdvantage is the factor by which a multiplication costs less, as is assumed, in the products of [Explicit]
+// than in sparse ones. It is about 4 (BenchmarkDesign); near there the sparse form is preferred, which needs less
+// memory and its bandwidth.
 const denseAdvantage = 2
 
 // NewPropagated returns the design of a linear model on a graph: the given rows of Σ_t w_t Â^t·pre(X), with hat =

@@ -29,21 +29,6 @@
 //
 // A fit tells of every epoch ([GNNOptions].Report), and ends between two products when its context does.
 //
-// Files:
-//
-//	design.go, sgc.go    the convex fit; softmax.go: its loss and gradient; ridge.go: the fit of numbers
-//	spread.go            the covariance of T's rows around the means of S, in the loss of a fit on S
-//	labels.go            soft labels of S, which a fit to T's rows writes
-//	draws.go             draws around the means of S, for models with hidden layers
-//	gnn.go               problem, options, loss, and the descent with its validations
-//	gnn_network.go       the network, derived from an architecture of package infer: layers, relus, dropout, and how
-//	                     the weights become a model
-//	param.go             parameters, their start and their steps
-//	gnn_problem.go       T and S as problems, P, and pre(X) with dropout
-//	relational.go          designs and layers that read the two directions of edges
-//	gnn_products.go      wide products, dropout masks
-//	perceptron.go        models of a node's own features alone, as problems of the two fits
-//
 // All sums have one order, so that the same data, options and build give the same weights on any number of
 // processors.
 package fit

@@ -11,7 +11,7 @@ import (
 // copies is the number of draws of a synthetic node in an epoch.
 const copies = 8
 
-// Neighbourhood says how T's nodes lie around the synthetic ones for a model with hidden layers.
+// Neighbourhood describes how T's nodes lie around the synthetic ones for a model with hidden layers.
 type Neighbourhood struct {
 	Propagated, Self *Spread   // of P·pre(X) and, where it is read, pre(X), with directions that they share
 	Shared           float32   // ρ: the part of a node's deviation that its neighbours have, too

@@ -177,7 +177,7 @@ func newObjective(p Problem, weightDecay float64) *objective {
 	return o
 }
 
-// targets are what the logits of each row are to become, n×C; nil: rows have classes.
+// targets are the logits that a fit aims at, n×C; nil: rows have classes.
 func (p *Problem) targets() *graph.Dense {
 	if p.Soft != nil {
 		return p.Soft.Means

@@ -12,7 +12,7 @@ import (
 	"rivulet/dataset/table"
 )
 
-// Facts are what was counted of the whole graph.
+// Facts are counts over the whole graph.
 type Facts struct {
 	Name        string `json:"name"`
 	Fingerprint string `json:"fingerprint"` // of the data

@@ -14,7 +14,7 @@ import (
 	"rivulet/infer/target"
 )
 
-// answers are what labels say of nodes: one of the classes, by its number; or a row of labels or numbers, of which each
+// answers are the labels of nodes: one of the classes, by its number; or a row of labels or numbers, of which each
 // distinct one gets a number.
 type answers struct {
 	task    target.Task

@@ -55,12 +55,4 @@
 //
 // Grow gives nodes their labels, puts each edge to those that are new, that the graph has already or that wait, and
 // assembles the data set: the nodes that it had, then the arrivals that joined, with all edges.
-//
-//	rules.go       the rules for one node
-//	merger.go      records as they come, and Grow
-//	edges.go       which edges are new, which wait
-//	property.go    weights, types and directions of edges
-//	answers.go     what labels say of nodes: classes, several labels, numbers
-//	assemble.go    the grown data set
-//	report.go      the outcomes of a merge, counted and printed
 package merge

@@ -14,15 +14,15 @@ import (
 	"rivulet/schema"
 )
 
-// DefaultWaiting is how many edges wait for ids that have not arrived, unless [Merger.MaxWaiting] says something
-// else; in memory one takes some 100 bytes and its id.
+// DefaultWaiting is the number of edges that wait for ids that have not arrived, unless [Merger.MaxWaiting] says
+// something else; in memory one takes some 100 bytes and its id.
 const DefaultWaiting = 1_000_000
 
 // Merger gathers arrivals, edges, labels and ids to forget for one graph. It is used by one goroutine at a time.
 type Merger struct {
 	// Report counts what the merger was given, and after [Merger.Grow] the outcomes.
 	Report Report
-	// MaxWaiting is how many edges to ids that have not arrived are kept with the graph, the latest ones; 0: none.
+	// MaxWaiting bounds the edges to ids that have not arrived which stay with the graph, the latest ones; 0: none.
 	MaxWaiting int
 	// UpdateFeatures gives a node the features of the last arrival with its id, where the node is in the graph already or
 	// has arrived before. Otherwise its first features stay.
@@ -206,7 +206,7 @@ func (m *Merger) Label(l *event.Label) {
 	}
 }
 
-// label is what a label says of a node.
+// label is the content of a label record.
 type label struct {
 	answer int32
 	time   time.Time

@@ -71,7 +71,8 @@ func (g *Ground) Validate(ctx context.Context, m infer.Model) (float64, error) {
 	return answer.Score(g.Judges), nil
 }
 
-// Behind returns the accuracy of models that are frozen on S behind M (N×N'), in percent of the judges.
+// Behind returns the accuracy, in percent of the judges, of models that read frozen tables of S through a mapping M
+// (N×N').
 func (g *Ground) Behind(m *graph.CSR) Validator {
 	if g.Nodes != nil {
 		m = m.Take(g.Nodes)

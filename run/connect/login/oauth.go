@@ -40,7 +40,7 @@ type tokenLogin struct {
 	accepted bool // a broker has taken a token
 }
 
-// tokenTimeout is how long an issuer may take.
+// tokenTimeout is the time that an issuer may take.
 const tokenTimeout = 10 * time.Second
 
 // newTokens reads the secret and the certificates. It asks for no token yet.

@@ -31,7 +31,7 @@ type Bounds struct {
 	MayRepeat func(w Window, generations int) int
 	// MayDegrade reports whether the fault of a window may take rows away.
 	MayDegrade func(Window) bool
-	// Slow is how many predictions may be degraded in the other windows, by time-outs of a busy machine.
+	// Slow is the number of predictions that may be degraded in the other windows, by time-outs of a busy machine.
 	Slow int
 	// Complete holds the time at which each version was first complete.
 	Complete map[string]time.Time

@@ -32,7 +32,7 @@ type Arrival struct {
 	Edges Edges
 }
 
-// Edges says how many edges an arrival has: in its own record, in all, and in time with it.
+// Edges describes how many edges an arrival has: in its own record, in all, and in time with it.
 type Edges struct{ Own, All, InTime int }
 
 // Reasons of records that need no answer.

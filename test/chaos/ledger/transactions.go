@@ -2,7 +2,7 @@ package ledger
 
 import "sync"
 
-// TransactionSize is how many arrivals a transaction has.
+// TransactionSize is the number of arrivals that a transaction has.
 const TransactionSize = 3
 
 // Transactions are those in which arrivals are written. The arrivals of one that is committed count as sent when that

@@ -28,7 +28,7 @@ const (
 	Partitions     = 3
 	keys           = 60
 	edgeWait       = 2 * time.Second // attach.wait
-	// InFlight is how many arrivals of a stream may have been published and not committed.
+	// InFlight is the number of arrivals of a stream that may have been published and not committed.
 	InFlight = world.Members * lanes * BatchSize
 	// ClockStep is the smallest step of a clock: brokers refuse timestamps that are off by as much.
 	ClockStep = 61 * time.Minute
@@ -117,7 +117,7 @@ type Stream struct {
 	codecs    map[uint8]int           // compressed arrivals that were read, by codec
 }
 
-// Shares are how many of a hundred arrivals are unlike others.
+// Shares are the numbers of arrivals among a hundred that are unlike others.
 type Shares struct {
 	Poisoned atomic.Int64
 	Padded   atomic.Int64 // to a size between their own and the limit

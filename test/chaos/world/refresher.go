@@ -20,7 +20,7 @@ type Refresher struct {
 	Said  harness.Transcript // what the program writes, its standard error too
 }
 
-// Round is what a refresh prints of a round.
+// Round is the report that a refresh prints of a round.
 type Round struct {
 	Merged    struct{ Arrivals, Joined int }
 	Nodes     int

@@ -15,10 +15,11 @@ import (
 	"rivulet/test/harness"
 )
 
-// Members is how many consumers a group may have: two, and a guest. Member i of each group has proxies of its own.
+// Members is the number of consumers that a group may have: two, and a guest. Member i of each group has proxies of
+// its own.
 const Members = 3
 
-// Services are what the programs talk to.
+// Services are the brokers, Redis and others that the programs talk to.
 type Services struct {
 	Brokers     harness.Brokers
 	Kafka       *harness.Kafka

@@ -34,7 +34,7 @@ type Traps struct {
 type Prey struct {
 	Client string // the name by which the consumer is known to the brokers
 	At     Moment
-	// Worth is how many records of a batch in hand are worth a kill; one that has lasted a while is, too.
+	// Worth is the number of records of a batch in hand that are worth a kill; one that has lasted a while is, too.
 	Worth int
 	Kill  func()
 }

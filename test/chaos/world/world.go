@@ -24,13 +24,14 @@ type Options struct {
 	Streams  string // only streams whose name contains this run
 	Brokers  int
 	Sentinel bool // Redis is a master and a replica with a sentinel
-	// IDs is how many arrivals are made at least, and sent before the first refresh; 0: as many as the data set has.
+	// IDs is the number of arrivals that are made at least, and sent before the first refresh; 0: as many as the data
+	// set has.
 	IDs      int
 	RowsLive time.Duration // ttl of rows of arrivals
 	Patience time.Duration // how long anything may take on a busy machine
 }
 
-// World has what the streams of a run share.
+// World has the services and programs that the streams of a run share.
 type World struct {
 	harness.Workshop
 	Options Options
@@ -108,8 +109,8 @@ func (w *World) RedisConfig() string {
 	return fmt.Sprintf("redis: {%s, prefix: %s}\n", w.RedisURL(addr), Prefix)
 }
 
-// aRefresh is how many arrivals are kept back for one refresh, so that it has something to merge. At first a quarter of
-// all arrivals is kept back; in a soak, all that are made beyond Options.IDs.
+// aRefresh is the number of arrivals that are kept back for one refresh, so that it has something to merge. At first a
+// quarter of all arrivals is kept back; in a soak, all that are made beyond Options.IDs.
 const aRefresh = 40
 
 // Release lets the arrivals be sent that are kept back for the next refresh.
