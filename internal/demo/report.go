@@ -17,8 +17,8 @@ type Report struct {
 	Accuracy        float64 `json:"accuracy"`         // of the stream
 	AccuracyOffline float64 `json:"accuracy_offline"` // O→S, by the trainer
 	AccuracyWhole   float64 `json:"accuracy_whole"`   // O→O: the model on the original graph
-	// WholeBatch is the number of arrivals that were joined to the original graph at a time, without edges among them; 0: as
-	// the stream's micro-batches, with these edges.
+	// WholeBatch is the number of arrivals that were joined to the original graph at a time, without edges among them;
+	// 0: as the stream's micro-batches, with these edges.
 	WholeBatch      int     `json:"whole_batch,omitempty"`
 	TrainSeconds    float64 `json:"train_seconds"` // 0: the artifact was made before
 	ArtifactVersion string  `json:"artifact_version"`
