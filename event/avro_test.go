@@ -429,6 +429,40 @@ func TestAvroReferences(t *testing.T) {
 	}
 }
 
+// Names of types mean the same in each part of a record: short ones in their namespace, those of another field, and
+// ones that a reader might give itself.
+func TestAvroNames(t *testing.T) {
+	for name, schema := range map[string]string{
+		"Part": `{"type":"record","name":"Part","fields":[{"name":"x","type":{"type":"record","name":"Entry","fields":[
+			{"name":"key","type":"string"}]}},{"name":"y","type":["null","Entry"]},{"name":"id","type":"string"},
+			{"name":"features","type":{"type":"map","values":["null","double"]}},{"name":"z","type":["null","Part"]}]}`,
+		"namespace": `{"type":"record","name":"g.Part","fields":[{"name":"x","type":{"type":"record","name":"Entry","fields":[
+			{"name":"key","type":"string"}]}},{"name":"y","type":["null","Entry"]},{"name":"id","type":"string"},
+			{"name":"features","type":{"type":"map","values":["null","double"]}},{"name":"z","type":["null","g.Part"]}]}`,
+		"none in one": `{"type":"record","name":"g.Part","fields":[{"name":"x","type":{"type":"record","name":"Entry",
+			"namespace":"","fields":[{"name":"key","type":"string"}]}},{"name":"y","type":["null","Entry"]},
+			{"name":"id","type":"string"},{"name":"features","type":{"type":"map","values":["null","double"]}},
+			{"name":"z","type":["null","Part"]}]}`,
+	} {
+		s, err := eventavro.Parse(schema)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		data := []byte("\x02k\x02\x02q\x02n\x02\x06age\x00\x00\x00")
+		var a event.Arrival
+		if err := s.DecodeArrival(data, &a); err != nil || a.ID != "n" || len(a.Features.Named) != 1 ||
+			a.Features.Named[0].Name != "age" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+		text, err := s.AppendJSON(nil, data)
+		if want := `{"x":{"key":"k"},"y":{"key":"q"},"id":"n","features":{"age":null},"z":null}`; err != nil ||
+			string(text) != want {
+			t.Errorf("%s: %s, %v", name, text, err)
+		}
+	}
+}
+
 func FuzzAvroArrival(f *testing.F) {
 	for _, data := range examples(f, "arrival-*.json") {
 		var a event.Arrival

@@ -90,9 +90,12 @@ func (s *Schema) split() (err error) {
 	return nil
 }
 
+// partName is the name of types that are made here; others of a schema must not have it.
+const partName = "Rivulet_part_of_a_record"
+
 // recordOf is a type of records.
 func recordOf(fields ...avro.SchemaField) *avro.SchemaNode {
-	return &avro.SchemaNode{Type: "record", Name: "Part", Fields: fields}
+	return &avro.SchemaNode{Type: "record", Name: partName, Fields: fields}
 }
 
 // isPlain reports whether a type has no name and no parts.
