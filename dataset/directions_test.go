@@ -93,7 +93,7 @@ func TestDirectionsRefused(t *testing.T) {
 	}
 	d := openDirected(t, "source,target\na,b\nc,d\n")
 	require(d.SaveCSV(t.TempDir()+"/saved"), "directions")
-	require(d.RequirePlain(target.GrowthStudy), "directions", "growth", "--directed")
+	require(target.GrowthStudy.Check(d.Facts()), "directions", "growth", "--directed")
 }
 
 // Renumbering nodes and cutting T and batches out of the data keep directions; means are over the nodes that stay.

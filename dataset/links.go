@@ -36,7 +36,7 @@ func (d *Dataset) AsLinks() error {
 
 // checkLinks refuses edges with types or directions. Nodes of T are all trained on.
 func (d *Dataset) checkLinks() error {
-	if err := d.RequireNoRelations("task links"); err != nil {
+	if err := d.Facts().Check(); err != nil {
 		return err
 	}
 	d.Train, d.Unlabelled = slices.Concat(d.Train, d.Unlabelled), nil

@@ -66,11 +66,3 @@ func (d *Dataset) takeTypes(of map[string]string) {
 	d.note("Nodes are of %d types: %s; arrivals are of %s.", len(all), strings.Join(each, ", "),
 		strings.Join(d.NodeTypes.Arriving, ", "))
 }
-
-// RequireOneType returns an error where nodes are of several types, which a capability does not read.
-func (d *Dataset) RequireOneType(capability string) error {
-	if d.NodeTypes == nil {
-		return nil
-	}
-	return fmt.Errorf("nodes are of several types (a table for each), which %s does not read", capability)
-}

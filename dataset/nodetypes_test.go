@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 	"rivulet/schema"
 	"rivulet/test/expect"
 )
@@ -72,10 +73,11 @@ func TestTypesOfNodesOfTables(t *testing.T) {
 	one := map[string]string{"nodes.csv": "id,label,split,node_type,age\nu1,a,train,user,20\nu2,b,train,user,\n" +
 		"u3,a,val,user,40\nu4,b,test,user,50\n", "edges.csv": "source,target\nu1,u2\n",
 		"data.yaml": "nodes: nodes.csv\nedges: edges.csv\n"}
-	if d, err := openShop(t, one); err != nil || d.NodeTypes != nil || d.RequireOneType("x") != nil {
+	if d, err := openShop(t, one); err != nil || d.NodeTypes != nil || d.Facts().NodeTypes {
 		t.Errorf("one table: %v", err)
 	}
-	if err := d.RequireOneType("a trial"); err == nil || !strings.Contains(err.Error(), "which a trial does not read") {
+	if err := target.GrowthStudy.Check(d.Facts()); err == nil ||
+		!strings.Contains(err.Error(), "which the study of growth does not read") {
 		t.Error(err)
 	}
 	expect.Error(t, d.SaveCSV(t.TempDir()), "saving as tables", "saving")

@@ -134,18 +134,6 @@ func pairs(adj *graph.CSR) (edges [][2]int32, values []float32) {
 	return edges, adj.Val
 }
 
-// RequireNoRelations returns an error where the types or directions of edges are kept, which a capability does not
-// read.
-func (d *Dataset) RequireNoRelations(capability string) error {
-	switch {
-	case !d.By.Relational():
-		return nil
-	case d.By.Types != nil:
-		return fmt.Errorf("edges have types, which %s does not read; without --edge-type all are of one", capability)
-	}
-	return fmt.Errorf("edges have directions, which %s does not read; without --directed each goes both ways", capability)
-}
-
 // Edges are the edges of a node as an arrival brings them.
 type Edges struct {
 	// To and From are the ids of the nodes that edges lead to, and of the nodes whose edges lead to the node. Where edges

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"rivulet/dataset/table"
+	"rivulet/infer/target"
 	"rivulet/internal/durable"
 )
 
@@ -20,7 +21,7 @@ func (d *Dataset) SaveCSV(dir string) error {
 
 // SaveTables writes a table of nodes and one of edges, and makes them durable. Files that exist are refused.
 func (d *Dataset) SaveTables(dir, ext string, nodes, edges func(io.Writer) error) error {
-	err := d.plain()
+	err := target.SavingTables.Check(d.Facts())
 	if err == nil {
 		err = create(durable.Disk{}, dir, []newFile{{"nodes" + ext, nodes}, {"edges" + ext, edges}})
 	}

@@ -62,7 +62,7 @@ const steepest = 1e4
 // be learned: all the same, or with differences that float32 does not carry. written are the numbers as they were
 // written, node by node, before float32 rounded them; nil: those of d.Targets.
 func (d *Dataset) checkNumbers(written []float64) error {
-	if err := d.RequireNoRelations("task number"); err != nil {
+	if err := d.Facts().Check(); err != nil {
 		return err
 	}
 	for k, name := range d.Classes {

@@ -154,7 +154,7 @@ func TestTypesRefused(t *testing.T) {
 	d, err := openTyped(t, typedEdges, table.Settings{})
 	expect.OK(t, err)
 	require(d.SaveCSV(t.TempDir()+"/saved"), "types")
-	require(d.RequirePlain(target.GrowthStudy), "types", "growth", "--edge-type")
+	require(target.GrowthStudy.Check(d.Facts()), "types", "growth", "--edge-type")
 	faults := &table.Faults{}
 	if _, err := Open(writeTree(t, map[string][]byte{"nodes.csv": []byte(weighedNodes),
 		"edges.csv": []byte("source,target,kind\na,b,\na,c,buys\n")}),

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,18 +35,6 @@ func layoutSettings(t table.Settings) error {
 	return nil
 }
 
-// plain returns an error if edges have weights, types or directions, which are not written: [Open] would not read them
-// again unasked.
-func (d *Dataset) plain() error {
-	if d.Adj.Val != nil {
-		return errors.New("edges have weights, which would be lost")
-	}
-	if d.By.Relational() {
-		return errors.New("edges have types or directions, which would be lost")
-	}
-	return cmp.Or(d.RequireOneType("saving as tables"), d.Task.Require(target.SavingTables))
-}
-
 // keepWeights makes a read adjacency matrix the data's, with its weights.
 func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	edges, weights, loops := make([][2]int32, 0, adj.NNZ()), make([]float32, 0, adj.NNZ()), 0
@@ -73,17 +59,10 @@ func (d *Dataset) keepWeights(adj *graph.CSR) error {
 	return nil
 }
 
-// RequirePlain returns an error where edges have weights, types or directions, nodes have types, or the task is none of
-// classes, and a capability does not read that.
-func (d *Dataset) RequirePlain(c *target.Capability) error {
-	capability := c.String()
-	if err := d.Task.Require(c); err != nil {
-		return err
-	}
-	if d.Adj.Val != nil {
-		return fmt.Errorf("edges have weights, which %s does not read; --drop-weights reads each as 1", capability)
-	}
-	return cmp.Or(d.RequireNoRelations(capability), d.RequireOneType(capability))
+// Facts says what the data have, for what is asked of them ([target.Capability.Check]).
+func (d *Dataset) Facts() target.Data {
+	return target.Data{Task: d.Task, Weights: d.Adj.Val != nil, Types: d.By.Types != nil, Directions: d.By.Directed,
+		NodeTypes: d.NodeTypes != nil}
 }
 
 // weighted builds the adjacency matrix of undirected edges with weights. The weights of an edge that is given several

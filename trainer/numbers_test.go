@@ -151,7 +151,7 @@ func TestNumbersRefused(t *testing.T) {
 		}
 		expect.Error(t, prepareError(&other, o), c.want, "%s", c.models)
 	}
-	if err := d.RequirePlain(target.GrowthStudy); err == nil {
+	if err := target.GrowthStudy.Check(d.Facts()); err == nil {
 		t.Error("a study of classes takes numbers")
 	}
 	expect.Error(t, d.SaveCSV(t.TempDir()), "the task is number", "saved without its numbers")

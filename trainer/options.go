@@ -134,7 +134,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("models[%d] is %q, method %s has %s only", k, name, o.Method, strings.Join(m.Models, ", "))
 		}
 	}
-	if err := o.validateDepth(); err != nil {
+	if err := o.checkDepth(); err != nil {
 		return err
 	}
 	for k, decay := range o.WeightDecays {
@@ -149,33 +149,6 @@ func (o Options) Validate() error {
 		}
 	}
 	return features.Check(o.Preprocess)
-}
-
-// validateDepth checks the numbers of layers and hops, which some of the models must read.
-func (o Options) validateDepth() error {
-	deep, hopping := o.Layers == 0, o.Hops == 0
-	for _, name := range o.Models {
-		a, err := architecture.Lookup(name)
-		if err != nil {
-			return err
-		}
-		if a.Deepens() && o.Layers > 0 {
-			deep = true
-			if o.Layers < a.Fewest || o.Layers > a.Most {
-				return fmt.Errorf("layers is %d, %s has %d to %d", o.Layers, name, a.Fewest, a.Most)
-			}
-		}
-		hopping = hopping || a.Hops > 0
-	}
-	switch {
-	case !deep:
-		return fmt.Errorf("layers is %d, which none of %s has a choice of", o.Layers, strings.Join(o.Models, ", "))
-	case !hopping:
-		return fmt.Errorf("hops is %d, which none of %s has a choice of", o.Hops, strings.Join(o.Models, ", "))
-	case o.Hops > architecture.MaxHops:
-		return fmt.Errorf("hops is %d, want at most %d", o.Hops, architecture.MaxHops)
-	}
-	return nil
 }
 
 // decays returns the weight decays to try for a model, strongest first, so that each fit of SGC starts from the last.

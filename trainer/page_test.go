@@ -22,10 +22,11 @@ var answers = map[string]string{"classes": "`class`", "labels": "`labels`", "num
 func TestPageListsWhatRunsTake(t *testing.T) {
 	plain := small(t, generate.BagOfWords)
 	kinds := []struct {
-		name     string
-		d        *dataset.Dataset
-		weighted bool
-	}{{"plain", plain, false}, {"weights", plain, true}, {"directions", cited(t), false}, {"types", typed(t, false), false}}
+		name string
+		d    *dataset.Dataset
+	}{{"plain", plain}, {"weights", weighed(t)}, {"directions", cited(t)},
+		{"weights and directions", besideWeights(cited(t))}, {"types", typed(t, false)},
+		{"weights and types", besideWeights(typed(t, false))}}
 	var table strings.Builder
 	table.WriteString("| task | answer | edges | models | methods |\n|---|---|---|---|---|\n")
 	for _, task := range target.Tasks() {
@@ -42,9 +43,6 @@ func TestPageListsWhatRunsTake(t *testing.T) {
 			for _, name := range append(Methods(nil), "lab") {
 				o := Options{Method: name, More: []Method{{Name: "lab"}}, Models: models}
 				err := o.check(&d)
-				if err == nil && kind.weighted {
-					err = o.checkWeights()
-				}
 				if err == nil && len(models) > 0 {
 					taken = append(taken, name)
 				}

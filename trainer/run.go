@@ -157,11 +157,7 @@ func divided(d *dataset.Dataset, o *Options) (*T, *Held, error) {
 	if t.slots = d.Slots(); !t.slots.Relational() {
 		t.slots = graph.WeightSlots(t.Adj, weightBins)
 	}
-	if t.slots.Weighted {
-		if err := o.checkWeights(); err != nil {
-			return nil, nil, err
-		}
-	} else if d.Adj.Val != nil { // T has no edge, and consumers read each edge of an arrival as 1
+	if !t.slots.Weighted && d.Adj.Val != nil { // T has no edge, and consumers read each edge of an arrival as 1
 		plain, adj := *d, *d.Adj
 		adj.Val, plain.Adj = nil, &adj
 		d = &plain

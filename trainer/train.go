@@ -91,7 +91,7 @@ const preparing = "preparing the graph"
 
 // train is a run, on a T wherever its holder has it.
 func train(ctx context.Context, t *T, h *Held, r *Run, now time.Time) (*Outcome, error) {
-	if err := r.servable(); err != nil {
+	if err := r.checkArtifact(); err != nil {
 		return nil, err
 	}
 	p, choices, err := condenseChosen(ctx, t, h, r) // W_O of each model, S and M, W_O on S

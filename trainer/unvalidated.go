@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"rivulet/dataset"
-	"rivulet/infer/target"
 	"rivulet/trainer/sample"
 )
 
@@ -31,18 +30,8 @@ func (o Options) unvalidated(ctx context.Context, d *dataset.Dataset, progress P
 	if err := o.Validate(); err != nil {
 		return nil, o, err
 	}
-	need := func(what string) error {
-		return fmt.Errorf("no validation nodes: %s needs some: label a part of the nodes val, and the others train", what)
-	}
-	switch {
-	case !d.Task.Can(target.NoValidation):
-		return nil, o, need("task " + d.Task.String())
-	case o.Coverage > 0:
-		return nil, o, need("coverage")
-	case o.Own == OwnAlways:
-		return nil, o, need("own always")
-	case o.Choose:
-		return nil, o, need("models auto")
+	if err := o.checkUnvalidated(d); err != nil {
+		return nil, o, err
 	}
 	var labelled []int32
 	for _, i := range d.Train {

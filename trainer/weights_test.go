@@ -175,7 +175,7 @@ func TestWeightsRefused(t *testing.T) {
 	}}}
 	o.Method = "mine"
 	_, err := Train(context.Background(), d, o, created, Silent{})
-	requireError(err, "method mine", "weights of edges", "--drop-weights")
+	requireError(err, "method mine", "edges have weights", "--drop-weights")
 
 	o = options(30)
 	wide := graph.NewDense

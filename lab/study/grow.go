@@ -86,7 +86,7 @@ func grow(ctx context.Context, d *dataset.Dataset, o GrowOptions, progress train
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := d.RequirePlain(target.GrowthStudy); err != nil {
+	if err := target.GrowthStudy.Check(d.Facts()); err != nil {
 		return nil, err
 	}
 	if len(d.Test) < 2 {

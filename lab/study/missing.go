@@ -39,7 +39,7 @@ func Missing(ctx context.Context, d *dataset.Dataset, run trainer.Options, seeds
 			return nil, fmt.Errorf("missing-edges[%d] is %g, want a share of 0 to 1", k, share)
 		}
 	}
-	if err := d.RequirePlain(target.MissingStudy); err != nil {
+	if err := target.MissingStudy.Check(d.Facts()); err != nil {
 		return nil, err
 	}
 	d, s, err := features.Encode(d, run.Keep, run.Schema)

@@ -70,7 +70,7 @@ type Problem struct {
 // neighbours has no target, and no weight in a fit. rng draws the edges that are held out, start where the search for
 // singular vectors begins.
 func Prepare(d *dataset.Dataset, rng, start *rand.Rand) (*Problem, *dataset.Dataset, error) {
-	if err := d.RequireNoRelations("task links"); err != nil {
+	if err := d.Facts().Check(); err != nil {
 		return nil, nil, err
 	}
 	n := len(d.Train) + len(d.Unlabelled)
