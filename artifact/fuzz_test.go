@@ -11,7 +11,7 @@ import (
 	"rivulet/test/expect"
 )
 
-// allocated is what f allocates in all, in bytes.
+// allocated returns the bytes that f allocates in all.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

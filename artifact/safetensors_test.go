@@ -184,7 +184,7 @@ func TestTensorSetRefuses(t *testing.T) {
 	}
 }
 
-// tablesError is what reading a set of 1×1 tables of those names gives.
+// tablesError returns the error of reading a set of 1×1 tables of those names.
 func tablesError(names ...string) error {
 	s := safetensors.Set{}
 	for _, name := range names {

@@ -7,8 +7,8 @@ import (
 	"rivulet/graph"
 )
 
-// Spread has what S alone teaches an SGC by (docs/algorithm.md, section 5, steps 7 and 8): for fits outside of the
-// trainer, such as with PyTorch. A consumer does not read it.
+// Spread has the means, spread and soft labels by which S alone teaches an SGC (docs/algorithm.md, section 5, steps 7
+// and 8): for fits outside of the trainer, such as with PyTorch. A consumer does not read it.
 type Spread struct {
 	Means   *graph.Dense // μ, N'×d: means of the propagated features of the labelled nodes of each cluster
 	Weights []float32    // N': how many they are

@@ -45,7 +45,7 @@ func TestFaultsOfPositions(t *testing.T) {
 	}
 }
 
-// table.Find says what it guesses, and writes settings with which the tables are read.
+// table.Find prints its guesses, and writes settings with which the tables are read.
 func TestFindTables(t *testing.T) {
 	nodes := strings.ReplaceAll(strings.ReplaceAll(strings.Replace(users, "user_id", "Unnamed: 0,user_id", 1), "\nu",
 		"\n0,u"), "31.5", "\"31,5\"")

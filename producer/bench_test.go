@@ -31,7 +31,7 @@ func (p plain) Commit(ctx context.Context, next kafka.Offsets) error {
 	return p.reader.Commit(ctx, next)
 }
 
-// BenchmarkDelivery is what delivering a batch costs in both modes, one batch at a time, with topics of four
+// BenchmarkDelivery measures the delivery of a batch in both modes, one batch at a time, with topics of four
 // partitions: on the embedded broker, or on the one that tools/kafka/kafka.sh runs in the directory
 // RIVULET_TEST_KAFKA_DIR.
 func BenchmarkDelivery(b *testing.B) {

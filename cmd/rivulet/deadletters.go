@@ -201,7 +201,7 @@ func replayLettersCommand() *cobra.Command {
 	return cmd
 }
 
-// leftOut says how many were left out, and why.
+// leftOut describes how many were left out, and why.
 func leftOut(n int, why string) string {
 	if n == 0 {
 		return ""

@@ -304,7 +304,7 @@ func metrics(w io.Writer, figure target.Metric, all []artifact.Metric) {
 	}
 }
 
-// describeEdges says what edges read, where they have types, directions or weights.
+// describeEdges names the tables of edges with types, directions or weights.
 func describeEdges(s *graph.Slots) (lines [][2]string) {
 	if len(s.Types) > 0 {
 		lines = append(lines, [2]string{"types", fmt.Sprintf("edges have types: %s; tables of %d relations",

@@ -57,7 +57,8 @@ func payments(t *testing.T) string {
 	return dir
 }
 
-// train says what validation says of weights, and repeats the line of check about a column that tells the label.
+// train prints the validation with and without weights, and repeats the line of check about a column that tells the
+// label.
 func TestTrainSaysWhatItLearnsFrom(t *testing.T) {
 	dir := payments(t)
 	said, err := notes(t, "train", "--data", dir, "--drop", "closed_on", "--costs=false", "--out", filepath.Join(dir, "a"))

@@ -263,7 +263,7 @@ func writeHeldOut(path string, held *trainer.HeldOut) error {
 	return os.WriteFile(path, text.Bytes(), 0o666)
 }
 
-// servedLine says what consumers serve, what is added to the model, and by how many nodes it was chosen.
+// servedLine names the served model, the parts added to it, and the number of nodes that chose it.
 func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	setting := eval.OtoS
 	if model.Own.Answers() {
@@ -290,7 +290,7 @@ func servedLine(m artifact.Manifest, model artifact.ModelInfo) string {
 	return line
 }
 
-// fittedText says what validation fitted for the answers of a task.
+// fittedText names the parameters that validation fitted for a task's answers.
 func fittedText(task target.Task, model *artifact.ModelInfo) string {
 	switch task.Fitted() {
 	case target.OneTemperature:

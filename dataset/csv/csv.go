@@ -170,7 +170,7 @@ func (t *csvTable) Guess() string { return t.guess }
 // Categorical reports false: text has no types.
 func (t *csvTable) Categorical(int) bool { return false }
 
-// Doubt says what the first lines leave open: whether the first has names.
+// Doubt names the question that the first lines leave open: whether the first has names.
 func (t *csvTable) Doubt() string { return t.doubt }
 
 // Each calls use with the cells of each record, which are raw text.

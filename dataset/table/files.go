@@ -22,7 +22,7 @@ type File interface {
 	Categorical(column int) bool
 	// Guess describes a guess at the file's form; empty: nothing was guessed.
 	Guess() string
-	// Doubt says what a person should say about the file's form, if it is used; empty: nothing.
+	// Doubt asks about the file's form, if it is used; empty: there is no question.
 	Doubt() string
 	// Each calls use with the cells of the given columns of each row. Its errors name the row.
 	Each(columns []int, use func(cells []Cell, at Place) error) error
@@ -325,7 +325,7 @@ func ordered(t File, first []string) (File, error) {
 	return v, nil
 }
 
-// schemed is how a URL begins. A scheme of one letter would be a drive.
+// schemed matches the beginning of a URL. A scheme of one letter would be a drive.
 var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 
 // IsURL reports whether the path of a table is a URL, such as s3a://bucket/users or file:/data/users: this package

@@ -31,7 +31,7 @@ type candidate struct {
 	why        string // why it is left out
 }
 
-// content is what a column has.
+// content has the values of a column.
 type content struct {
 	*survey
 	values map[string]int // how often each value occurs in the first rows; nil: they are no ids

@@ -227,7 +227,7 @@ func (f *Found) guessLabel(names []string, columns []*survey) {
 	f.ask("--label COLUMN; or --task links, without labels", "%s", text)
 }
 
-// labelMarks are what stands between several labels in a cell.
+// labelMarks are the marks between several labels in a cell.
 var labelMarks = []string{"|", ";", ",", "::", "/", " & ", " + "}
 
 // severalLabels asks about a mark that stands in most names of labels, or whose parts stand in several.

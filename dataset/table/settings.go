@@ -34,8 +34,8 @@ type Settings struct {
 	// several names, with commas between: of each table that which it has.
 	ID    string `yaml:"id,omitempty"`
 	Label string `yaml:"label,omitempty"`
-	// Task says what labels are: classes (or empty), labels or number. Of the latter two Label may be several columns,
-	// with commas between. Of links there are none.
+	// Task is the kind of the labels: classes (or empty), labels or number. Of the latter two Label may be several
+	// columns, with commas between. Of links there are none.
 	Task string `yaml:"task,omitempty"`
 	// Candidates names the nodes with which a task of links answers by a column and its value: kind=item. The column is no
 	// feature. Empty: all nodes of T.

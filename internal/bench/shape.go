@@ -15,7 +15,7 @@ import (
 	"rivulet/infer/propagation"
 )
 
-// Shape is how large a graph, its condensed one and its arrivals are.
+// Shape has the sizes of a graph, its condensed one and its arrivals.
 type Shape struct {
 	Name      string
 	Original  int // N, nodes of T

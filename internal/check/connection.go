@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// connectionAdvice says what to do about an error of a connection; empty: it is about something else. Settings begin
+// connectionAdvice returns a remedy for an error of a connection; empty: it is about something else. Settings begin
 // with a prefix, as "kafka."; encryption names the setting that turns TLS on.
 func connectionAdvice(err error, prefix, encryption string) string {
 	var authority x509.UnknownAuthorityError

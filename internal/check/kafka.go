@@ -128,7 +128,7 @@ func (k *Kafka) Topics() []string {
 	return append(all, k.Predictions, k.DeadLetters)
 }
 
-// advice says what to do about an error of any question.
+// advice returns a remedy for an error of any question.
 func (k *Kafka) advice(err error) string {
 	var code kafka.Error
 	if errors.As(err, &code) {

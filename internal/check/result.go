@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// State is how a check ended.
+// State is the result of a check.
 type State string
 
 // The states.

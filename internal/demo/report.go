@@ -25,7 +25,7 @@ type Report struct {
 	Seed            uint64  `json:"seed"`
 }
 
-// Delivery says what became of the arrivals of a stream, and when.
+// Delivery counts the arrivals of a stream by their outcome, with times.
 type Delivery struct {
 	Arrivals       int     `json:"arrivals"`
 	Predicted      int     `json:"predicted"`  // arrivals with a prediction

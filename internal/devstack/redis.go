@@ -30,7 +30,7 @@ func StartRedisAt(addr string) (*Redis, error) {
 	return r, nil
 }
 
-// expiry is how late a key may expire.
+// expiry is the delay with which a key may expire.
 const expiry = 100 * time.Millisecond
 
 // expire lets keys expire until it is ended: the server has no clock of its own.

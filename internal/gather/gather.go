@@ -11,7 +11,7 @@ import (
 	"rivulet/kafka/retry"
 )
 
-// Bounds are how large a batch may become.
+// Bounds are the largest sizes of a batch.
 type Bounds struct {
 	// Records is the most records of a batch, at least 1.
 	Records int

@@ -39,7 +39,7 @@ type Options struct {
 	Clock consumer.Clock
 	// NoGroup says that the arrivals come from no consumer group: a loaded artifact then suffices to be ready.
 	NoGroup bool
-	// StallAfter is how long a consumer with partitions may be silent before /healthz fails; 0: two minutes.
+	// StallAfter is the time that a consumer with partitions may be silent before /healthz fails; 0: two minutes.
 	StallAfter time.Duration
 }
 
@@ -59,7 +59,7 @@ type LabelOptions struct {
 // StageLabels is the stage of retries under which failures of reading labels are counted.
 const StageLabels = "labels"
 
-// ReadyWithin is how long a stream may stand before the consumer is not ready.
+// ReadyWithin is the time that a stream may stand before the consumer is not ready.
 const ReadyWithin = 30 * time.Second
 
 // Monitor counts the consumer's events, knows its health and tells both over HTTP.

@@ -49,7 +49,7 @@ type pinnedVersion struct{ v *serving.Version }
 
 func (p pinnedVersion) Current() *serving.Version { return p.v }
 
-// redis is what Redis has.
+// redis has the contents of Redis.
 type redis struct {
 	mu       sync.Mutex
 	versions []serving.VersionInfo

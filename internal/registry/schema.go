@@ -65,7 +65,7 @@ func parseProtobuf(ctx context.Context, text string, references []reference) (re
 	return messages{compiled[0]}, nil
 }
 
-// maxIndexes is how deep a message may lie in others.
+// maxIndexes is the depth at which a message may lie in others.
 const maxIndexes = 32
 
 // message returns the type of a payload, which begins with the indexes of its message in the schema, and the rest.

@@ -137,7 +137,7 @@ func start(t testing.TB, change func(*Options)) *api {
 	return a
 }
 
-// answer is what came back.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header

@@ -51,7 +51,7 @@ type Limits struct {
 	Connections   int           // with a request at the same time
 }
 
-// Batching says how requests are gathered into micro-batches.
+// Batching describes how requests are gathered into micro-batches.
 type Batching struct {
 	Size   int           // most arrivals of several requests
 	Linger time.Duration // how long the first one waits for others; 0: not at all

@@ -49,7 +49,7 @@ func RedisAdvice(err error, line string) string {
 	return redisServer{"redis.url", "under redis.prefix, ~PREFIX:* and ~{PREFIX}:*", line}.advice(err)
 }
 
-// redisServer is how advice names a Redis: the setting of its URL, the keys that a user needs, and the line of
+// redisServer names a Redis in advice: the setting of its URL, the keys that a user needs, and the line of
 // deploy/redis.acl with the rights.
 type redisServer struct{ url, keys, line string }
 

@@ -27,7 +27,7 @@ func trained(t *testing.T) (data, artifact string) {
 	return data, artifact
 }
 
-// predicted is what rivulet predict says of an arrival.
+// predicted is the answer of rivulet predict for an arrival.
 func predicted(t *testing.T, artifact, arrival string) (class int, probability float64) {
 	t.Helper()
 	cmd := exec.Command(program(t, "rivulet"), "predict", "--artifact", artifact)
