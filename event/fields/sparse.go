@@ -12,9 +12,9 @@ const MaxIndex = math.MaxInt32 + 1
 
 // SetOnes sets the values of a sparse row that came without any.
 func SetOnes(f *event.Features) {
-	f.Values = f.Values[:0]
-	for range f.Indices {
-		f.Values = append(f.Values, 1)
+	f.Values = slices.Grow(f.Values[:0], len(f.Indices))[:len(f.Indices)]
+	for k := range f.Values {
+		f.Values[k] = 1
 	}
 }
 
@@ -29,15 +29,26 @@ func Order(f *event.Features) error {
 	if err := f.CheckPairs(); err != nil {
 		return err
 	}
-	if !slices.IsSorted(f.Indices) {
-		sortPairs(f.Indices, f.Values)
+	if ascend(f.Indices) {
+		return nil
 	}
+	sortPairs(f.Indices, f.Values)
 	for k := 1; k < len(f.Indices); k++ {
 		if f.Indices[k] == f.Indices[k-1] {
 			return event.Errorf(event.ReasonUnparsable, "features.indices", "%d is given twice", f.Indices[k])
 		}
 	}
 	return nil
+}
+
+// ascend reports whether each index is above the one before.
+func ascend(indices []int32) bool {
+	for k := 1; k < len(indices); k++ {
+		if indices[k] <= indices[k-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // sortPairs sorts indices and carries values along. Each pair is packed into one integer, so that the standard sort
