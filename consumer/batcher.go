@@ -49,9 +49,9 @@ type batcher struct {
 	filled int   // bytes of the batch that is being formed
 }
 
-// next forms a batch in the memory of buf: it closes when no further record fits into it, or when the queue's linger has
-// passed since its first record was fetched and no more are waiting. When ctx ends, the batch closes at once; it has no name only if ctx ended
-// before the first one came.
+// next forms a batch in the memory of buf: it closes when no further record fits into it, or when the queue's linger
+// has passed since its first record was fetched and no more are waiting. When ctx ends, the batch closes at once; it
+// has no name only if ctx ended before the first one came.
 func (b *batcher) next(ctx context.Context, buf []kafka.Record) Intake {
 	in := Intake{Records: buf[:0]}
 	if !b.more(ctx) {

@@ -186,10 +186,10 @@ func (d *Dataset) renumbered(order []int32, x graph.Features) *Dataset {
 	return &out
 }
 
-// Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its
-// row lengths, X their raw features (a view where they follow each other) and Adj = ã (n×n), the edges between arrivals
-// that see each other in the mode, nil where none does. Neighbours that are neither in T nor in the batch are unknown and left out. Where edges have relations
-// R is [P_1 | … | P_R] to T, n×RN, and there is no ã.
+// Attach returns arrivals (dataset indices, distinct, none of them in T) as a batch on T: R = a (n×N), Known its row
+// lengths, X their raw features (a view where they follow each other) and Adj = ã (n×n), the edges between arrivals
+// that see each other in the mode, nil where none does. Neighbours that are neither in T nor in the batch are unknown
+// and left out. Where edges have relations R is [P_1 | … | P_R] to T, n×RN, and there is no ã.
 func (d *Dataset) Attach(o *Original, nodes []int32, mode *attach.Mode) *attach.Batch {
 	if d.By.Relational() {
 		return d.attachRelations(o, nodes)
@@ -203,7 +203,8 @@ func (d *Dataset) Attach(o *Original, nodes []int32, mode *attach.Mode) *attach.
 	return b
 }
 
-// among returns ã, n×n with columns ascending: the edges between nodes that see each other. A map, not an index over all nodes: batches may be as small as one.
+// among returns ã, n×n with columns ascending: the edges between nodes that see each other. A map, not an index over
+// all nodes: batches may be as small as one.
 func (d *Dataset) among(nodes []int32, sees func(i, j int) bool) *graph.CSR {
 	place := make(map[int32]int32, len(nodes))
 	for k, i := range nodes {
