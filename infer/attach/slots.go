@@ -28,8 +28,11 @@ func (e *Edge) weight(k int) float32 {
 
 // heaviest is the weight where slots are of weights.
 func (e *Edge) heaviest() float32 {
-	if len(e.Weights) == 0 {
+	switch len(e.Weights) {
+	case 0:
 		return 1
+	case 1:
+		return e.Weights[0]
 	}
 	return slices.Max(e.Weights)
 }
@@ -60,49 +63,64 @@ func (a *Attacher) Read(neighbours [][]Row, slots *graph.Slots, synthetic int) [
 	s.begin(neighbours)
 	relational, said := slots.Relational(), Edge{Relations: slots.Leading()}
 	for _, rows := range neighbours {
-		var totals [graph.MaxSlots]float64 // of the weights of each slot's edges to known neighbours
 		first := len(s.rows)
 		for _, row := range rows {
 			if row.Edge == nil {
 				row.Edge = &said
 			}
-			if s.rows = append(s.rows, row); relational {
-				to := &s.rows[len(s.rows)-1]
-				to.Known = row.Known && row.Edge.Relations != 0
-				to.eachSlot(slots, func(slot int, w float32) { totals[slot] += float64(w) })
-			}
+			s.rows = append(s.rows, row)
 		}
-		for k := range s.rows[first:] {
-			row := &s.rows[first+k]
-			if from := len(s.cols); relational {
-				row.eachSlot(slots, func(slot int, w float32) { s.add(row, slot*synthetic, float32(float64(w)/totals[slot])) })
-				row.Cols, row.Vals = s.cols[from:], s.vals[from:]
-			} else {
-				w := row.Edge.heaviest()
-				s.add(row, slots.Of(slots.Counted(w))*synthetic, slots.Counted(w))
-				row.Cols, row.Vals = s.cols[from:], s.vals[from:]
-			}
+		if relational {
+			s.shares(s.rows[first:], slots, synthetic)
+		} else {
+			s.sums(s.rows[first:], slots, synthetic)
 		}
 		s.lists = append(s.lists, s.rows[first:])
 	}
 	return s.lists
 }
 
-// eachSlot calls use with the slots of an edge to a known neighbour and the weight by which it counts in each.
-func (r *Row) eachSlot(slots *graph.Slots, use func(slot int, w float32)) {
-	if !r.Known {
-		return
+// sums has each edge of an arrival read the slot of its weight, by which it counts.
+func (s *slottedRows) sums(rows []Row, slots *graph.Slots, synthetic int) {
+	for k := range rows {
+		row, from := &rows[k], len(s.cols)
+		w := slots.Counted(row.Edge.heaviest())
+		s.add(row, slots.Of(w)*synthetic, w)
+		row.Cols, row.Vals = s.cols[from:], s.vals[from:]
 	}
-	for of, k := r.Edge.Relations, 0; of != 0; of, k = of&(of-1), k+1 {
-		use(bits.TrailingZeros32(of), slots.Counted(r.Edge.weight(k)))
+}
+
+// shares has each edge of an arrival read the slots of its types and directions, by its share of their weights.
+func (s *slottedRows) shares(rows []Row, slots *graph.Slots, synthetic int) {
+	var totals [graph.MaxSlots]float64 // of the weights of each slot's edges to known neighbours
+	for k := range rows {
+		row := &rows[k]
+		if row.Known = row.Known && row.Edge.Relations != 0; !row.Known {
+			continue
+		}
+		for of, at := row.Edge.Relations, 0; of != 0; of, at = of&(of-1), at+1 {
+			totals[bits.TrailingZeros32(of)] += float64(slots.Counted(row.Edge.weight(at)))
+		}
+	}
+	for k := range rows {
+		row, from := &rows[k], len(s.cols)
+		if row.Known {
+			for of, at := row.Edge.Relations, 0; of != 0; of, at = of&(of-1), at+1 {
+				slot := bits.TrailingZeros32(of)
+				s.add(row, slot*synthetic, float32(float64(slots.Counted(row.Edge.weight(at)))/totals[slot]))
+			}
+		}
+		row.Cols, row.Vals = s.cols[from:], s.vals[from:]
 	}
 }
 
 // add adds the entries of a row times a share, in the columns of a slot.
 func (s *slottedRows) add(row *Row, shift int, share float32) {
+	cols, vals, by := s.cols, s.vals, int32(shift)
 	for p, c := range row.Cols {
-		s.cols, s.vals = append(s.cols, c+int32(shift)), append(s.vals, share*row.Vals[p])
+		cols, vals = append(cols, c+by), append(vals, share*row.Vals[p])
 	}
+	s.cols, s.vals = cols, vals
 }
 
 // begin makes room for rows and about as many entries as they have.
