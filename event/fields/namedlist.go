@@ -89,12 +89,6 @@ func (l *NamedList) Expected() string {
 	return ""
 }
 
-// Rest returns the next up to n fields of the record before, which is where [NamedList.next] puts fields.
-func (l *NamedList) Rest(n int) []schema.Field {
-	from := len(l.Fields)
-	return l.Fields[from:max(from, min(l.known, from+n))]
-}
-
 // Add appends a field. It still has the value of the record before, whose memory may be used again.
 func (l *NamedList) Add(name []byte) *schema.Field {
 	f := l.Next()
