@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -299,6 +300,15 @@ func TestAvroBlocksWithTheirLength(t *testing.T) {
 		!slices.Equal(got.Features.Values, []float32{1}) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	for at, want := range map[int]string{1: "more: a block says that it has %d bytes, and has 4 (byte 6)",
+		10: "features: a block says that it has %d bytes, and has 4 (byte 15)"} {
+		for _, length := range []int64{-1, 0, 2, 3, 5, 63} {
+			wrong := slices.Concat(data[:at], binary.AppendVarint(nil, length), data[at+1:])
+			expect.Error(t, s.DecodeArrival(wrong, &got), fmt.Sprintf(want, length))
+			_, err := s.AppendJSON(nil, wrong)
+			expect.Error(t, err, fmt.Sprintf(want, length))
+		}
+	}
 }
 
 func TestAvroRefuses(t *testing.T) {
@@ -348,8 +358,16 @@ func hostile(t testing.TB) map[string]func() error {
 	deep := parse(`{"type":"record","name":"D","fields":[{"name":"d","type":["null","D"]}]}`)
 	doubling := clickSchema + `{"name":"x","type":{"type":"array","items":{"type":"record","name":"A0","fields":[]}}}`
 	many := []byte{254, 255, 255, 255, 255, 255, 255, 255, 127}
+	// x says that it has one byte, and has a text, in which a reader that believed it would find edges in many blocks.
+	hidden := "\x00\x02n\x00" + strings.Repeat("\x02\x02a", 1<<13) + "\x00"
+	text := string(binary.AppendVarint(nil, int64(len(hidden)))) + hidden
+	lying := parse(clickSchema + `{"name":"x","type":{"type":"array","items":"string"}},{"name":"id","type":"string"},
+		{"name":"features","type":{"type":"array","items":"float"}},{"name":"edges","type":{"type":"array",
+		"items":"string"}}]}`)
+	lie := []byte("\x01" + string(binary.AppendVarint(nil, int64(len(text)-len(hidden)))) + text + "\x00\x02n\x00\x00")
 	var a event.Arrival
 	return map[string]func() error{
+		"a false length":       func() error { return lying.DecodeArrival(lie, &a) },
 		"nulls without an end": func() error { return nulls.DecodeArrival(many, &a) },
 		"nulls as JSON":        func() error { _, err := nulls.AppendJSON(nil, many); return err },
 		"deep":                 func() error { return deep.DecodeArrival(bytes.Repeat([]byte{2}, 1<<20), &a) },

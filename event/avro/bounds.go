@@ -15,7 +15,8 @@ const maxDepth = 64
 // bounder walks a record before the library decodes it, and refuses one that would cost far more than its bytes. The
 // library bounds the count of one array. It does not bound what all of them become: an array of 4,096 records of nulls
 // takes three bytes and as many maps, and an array in blocks of one element each, 256 KiB in all, is copied for each
-// block, 5 GB in all.
+// block, 5 GB in all. It also believes the length of a block that it passes over: one with another length would hide
+// what is behind it from the walk.
 type bounder struct {
 	*Schema
 	data []byte
@@ -90,34 +91,47 @@ func (b *bounder) blocks(n *avro.SchemaNode, isMap bool, depth int) error {
 		if err != nil || count == 0 {
 			return err
 		}
-		if count < 0 { // the length in bytes follows
-			if _, err := b.long(); err != nil {
+		length, told := int64(0), count < 0
+		if told {
+			if length, err = b.long(); err != nil {
 				return err
 			}
 			count = -count
 		}
+		begin := b.at
 		if b.copies -= all; count < 0 || count > int64(b.left) || b.copies < 0 {
 			return b.tooMany()
 		}
 		all += int(count)
 		if size := sizes[n.Type]; size > 0 && !isMap { // numbers are passed over at once
 			b.left -= int(count)
-			if err := b.pass(size * count); err != nil {
-				return err
-			}
-			continue
+			err = b.pass(size * count)
+		} else {
+			err = b.elements(n, count, isMap, depth)
 		}
-		for range count {
-			if isMap {
-				if err := b.text(); err != nil {
-					return err
-				}
-			}
-			if err := b.walk(n, depth+1); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if has := int64(b.at - begin); told && length != has { // the library passes over a block by its length
+			return event.Errorf(event.ReasonUnparsable, "", "a block says that it has %d bytes, and has %d (byte %d)", length,
+				has, b.at)
 		}
 	}
+}
+
+// elements passes over the elements of a block.
+func (b *bounder) elements(n *avro.SchemaNode, count int64, isMap bool, depth int) error {
+	for range count {
+		if isMap {
+			if err := b.text(); err != nil {
+				return err
+			}
+		}
+		if err := b.walk(n, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bounder) text() error {
