@@ -35,7 +35,7 @@ Each layer overrides the one before it: defaults, the file that '--config' or 'R
 at the dots), the environment, flags. The variable of a key is the key in upper case with 'RIVULET_' before it and '_'
 for '.': 'batch.size' is 'RIVULET_BATCH_SIZE', and the flag is '--batch.size'. Durations are written with their unit
 ('5ms', '30s'), sizes with theirs ('64KiB', '1MB'; a bare number is bytes), lists as 'a,b' or as YAML lists. Secrets
-have no flag and are never printed; 'version' has none, as '--version' prints the program's own. Unknown keys and
+have no flag and are never printed; 'version' has none, as '--version' prints that of the program. Unknown keys and
 variables are errors.
 
 The consumer has all of these settings but 'serve' and 'page', which are those of 'rivulet serve' and 'rivulet page'.
