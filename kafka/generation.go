@@ -93,13 +93,15 @@ func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 	g.committing.Lock()
 	defer g.committing.Unlock()
 	if g.failure == nil {
-		err := g.source.committing.Attempts().RepeatIf(ctx, retry.Away, func() (err error) {
+		attempts := g.source.committing.Attempts()
+		err := attempts.RepeatIf(ctx, retry.Away, func() (err error) {
 			g.coordinator, err = g.source.client.commitMarked(ctx, g.Member(), next, g.coordinator)
 			return err
 		})
 		if err == nil {
 			return nil
 		}
+		attempts.GiveUp()
 		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
 	}
 	return fmt.Errorf("committing offsets: %w", g.failure)

@@ -3,6 +3,8 @@ package kafka
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -138,5 +140,35 @@ func TestACommitWaitsNoLongerThanItsContext(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, func() { cancel(over) })
 	if err := g.Commit(ctx, next); !errors.Is(err, over) {
 		t.Errorf("Commit returned %v", err)
+	}
+}
+
+// A commit that waited for its coordinator and then ended the generation does not wait any more: the next wait has lines
+// of its own in the log.
+func TestACommitThatIsGivenUpWaitsNoMore(t *testing.T) {
+	b, log := newBench(t, 1), &lines{}
+	b.with.Logger = slog.New(slog.NewTextHandler(log, nil))
+	b.send("arrivals", "a")
+	source := b.source(asIs)
+	defer source.Leave()
+	g := b.joined(source)
+	_, next := b.readAll(g, 1)
+	fail := func(codes ...*kerr.Error) {
+		for _, code := range codes {
+			b.kafka.Cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: code})
+		}
+	}
+	fail(kerr.NotCoordinator, kerr.IllegalGeneration)
+	err := g.Commit(t.Context(), next)
+	if !errors.Is(err, retry.ErrGeneration) {
+		t.Fatalf("another generation: %v", err)
+	}
+	expect.OK(t, g.End(t.Context(), err))
+	g = b.joined(source)
+	fail(kerr.NotCoordinator)
+	expect.OK(t, g.Commit(t.Context(), next))
+	for line, want := range map[string]int{`msg="waiting for the group to take offsets"`: 2,
+		`msg="no longer waiting for the group to take offsets"`: 1} {
+		expect.Same(t, want, strings.Count(log.String(), line), "lines with %s in\n%s", line, log)
 	}
 }

@@ -193,6 +193,8 @@ func sourceOf(location string) (*source, error) {
 		return &source{base, by}, err
 	case secure(u):
 		return &source{u, client}, nil
+	case u.Scheme == "s3" && stores["s3"] == nil:
+		return nil, errors.New("this program is built without buckets of S3")
 	}
 	return nil, errors.New("want a directory, file://, https:// or s3://bucket/path, and http:// on this machine alone")
 }

@@ -13,21 +13,26 @@ const parquet = "github.com/parquet-go/parquet-go"
 
 // TestBinariesOfTheStream asks the go command for all packages of a binary, libraries of libraries included.
 func TestBinariesOfTheStream(t *testing.T) {
-	if dependencies(t, "consumer")[parquet] {
+	with := map[string]map[string]bool{}
+	for _, binary := range []string{"consumer", "demo", "rivulet", "trainer"} {
+		with[binary] = dependencies(t, binary)
+	}
+	if with["consumer"][parquet] {
 		t.Errorf("cmd/consumer is built with %s, which it never uses", parquet)
 	}
-	demo := dependencies(t, "demo")
-	for _, library := range []string{parquet, "github.com/bufbuild/protocompile", "github.com/twmb/avro",
-		"golang.org/x/oauth2", "github.com/prometheus/client_golang/prometheus", "github.com/minio/minio-go/v7/pkg/signer"} {
-		if demo[library] {
-			t.Errorf("cmd/demo is built with %s, which it never uses", library)
-		}
-		if !dependencies(t, "trainer")[library] {
-			t.Errorf("cmd/trainer is built without %s", library)
-		}
-	}
-	if !dependencies(t, "trainer")[parquet] {
+	if !with["trainer"][parquet] {
 		t.Errorf("cmd/trainer is built without %s: either it lost a command, or this test would find nothing", parquet)
+	}
+	for _, part := range []string{parquet, "github.com/bufbuild/protocompile", "github.com/twmb/avro",
+		"golang.org/x/oauth2", "github.com/prometheus/client_golang/prometheus", "github.com/minio/minio-go/v7/pkg/signer"} {
+		if with["demo"][part] {
+			t.Errorf("cmd/demo is built with %s, which it never uses", part)
+		}
+		for _, binary := range []string{"consumer", "rivulet", "trainer"} {
+			if part != parquet && !with[binary][part] {
+				t.Errorf("cmd/%s is built without %s: it has lost a part that registers itself", binary, part)
+			}
+		}
 	}
 }
 

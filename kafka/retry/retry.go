@@ -239,7 +239,7 @@ func (a *Attempts) Repeat(ctx context.Context, work func() error) error {
 }
 
 // RepeatIf is Repeat over failures that again accepts. Other errors are returned at once, as they came; an outage that
-// has begun goes on until the work succeeds.
+// has begun goes on until the work succeeds, or the caller gives it up.
 func (a *Attempts) RepeatIf(ctx context.Context, again func(error) bool, work func() error) error {
 	for {
 		err := work()
@@ -299,6 +299,10 @@ func Spread(pause time.Duration) time.Duration {
 
 // Failures returns how many attempts in a row have failed.
 func (a *Attempts) Failures() int { return a.failed }
+
+// GiveUp takes note that there is no further attempt: the log does not say that the outage is over, and the next one has
+// lines of its own.
+func (a *Attempts) GiveUp() { a.end(false) }
 
 // Over takes note of an attempt that succeeded.
 func (a *Attempts) Over() { a.end(true) }
