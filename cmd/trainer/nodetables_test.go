@@ -93,7 +93,8 @@ func TestDataInitOfNamedTypes(t *testing.T) {
 	if !strings.Contains(out, "users.csv, items.csv and shops.csv are tables") {
 		t.Errorf("users2.csv is more rows of users.csv:\n%s", out)
 	}
-	if !strings.Contains(out, "edge_type: column kind may be 3 types of edges, which are not read beside weights") {
+	if !strings.Contains(out, "edge_type: kind is a guess by its name and its 3 values") ||
+		!strings.Contains(out, "weight: column weight has weights") || strings.Contains(out, "not used: kind") {
 		t.Errorf("types beside weights:\n%s", out)
 	}
 	expect.OK(t, os.Remove(filepath.Join(dir, "data.yaml")))

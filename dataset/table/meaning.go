@@ -300,7 +300,7 @@ func (f *Found) edges(s Source) error {
 	t := &f.Settings
 	said := t.Weight != ""
 	f.guess(&t.Weight, "weight", names, usualWeights)
-	weights := false
+	f.guessTypes(names, columns)
 	var unused []string
 	for i, c := range columns {
 		why := c.noWeight()
@@ -309,7 +309,7 @@ func (f *Found) edges(s Source) error {
 		case name == cmp.Or(t.Weight, "weight"):
 			numbers := c.trend.n > 0
 			if said && numbers || t.DropWeights || why == "" {
-				if weights = !t.DropWeights && (len(c.distinct) > 1 || c.fractions > 0); weights {
+				if !t.DropWeights && (len(c.distinct) > 1 || c.fractions > 0) {
 					f.guessed("weight: column %s has weights of edges, from %g to %g; drop_weights: true reads each as 1", name,
 						c.trend.low, c.trend.high)
 				}
@@ -333,7 +333,6 @@ func (f *Found) edges(s Source) error {
 	if unused != nil {
 		f.guessed("columns of edges that are not used: %s", strings.Join(Most(unused), ", "))
 	}
-	f.guessTypes(names, columns, weights)
 	return nil
 }
 
@@ -515,7 +514,7 @@ func (f *Found) roles(c *survey) {
 }
 
 // guessTypes finds the column that has the types of edges: two or more, but no more than are read, and none missing.
-func (f *Found) guessTypes(names []string, columns []*survey, weights bool) {
+func (f *Found) guessTypes(names []string, columns []*survey) {
 	t := &f.Settings
 	most := 32 // of a relation each, or two with directions
 	if t.Directed {
@@ -526,11 +525,6 @@ func (f *Found) guessTypes(names []string, columns []*survey, weights bool) {
 		if t.EdgeType != "" || n < 2 || n > most || c.nulls+c.fractions > 0 || !matchAny(names[i], usualTypes) ||
 			slices.Contains([]string{t.Source, t.Target, t.Weight}, names[i]) {
 			continue
-		}
-		if weights {
-			f.Guesses = append(f.Guesses, fmt.Sprintf("edge_type: column %s may be %d types of edges, which are not read "+
-				"beside weights: edge_type: %s and drop_weights: true read them instead", names[i], n, names[i]))
-			return
 		}
 		t.EdgeType = names[i]
 		f.Guesses = append(f.Guesses, fmt.Sprintf("edge_type: %s is a guess by its name and its %d values; models rsgc and "+

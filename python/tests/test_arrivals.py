@@ -110,8 +110,8 @@ def test_what_is_refused(make: object, reason: str, field: str) -> None:
 
 def test_neighbours_are_distinct() -> None:
     assert Arrival("x", [], ["b", "a", "x", "b", 7, "7"]).neighbours() == [
-        Edge("b", (("", OUTGOING, 1),)), Edge("a", (("", OUTGOING, 1),)), Edge("7", (("", OUTGOING, 1),)),
-    ]  # fmt: skip
+        Edge(id, (("", OUTGOING, 1),), False) for id in ("b", "a", "7")
+    ]
     both = Arrival(
         "x", [], ["a", "a", "b"], weights=[1, 2, 4, 8, 16], incoming=["a", "b"], types=["p", "p", "q", "p", "q"]
     ).neighbours()
@@ -120,3 +120,5 @@ def test_neighbours_are_distinct() -> None:
         Edge("b", (("q", OUTGOING, 4), ("q", INCOMING, 16))),
     ]
     assert [edge.weight for edge in both] == [8, 16]
+    twice = Arrival("x", [], ["a", "a"], incoming=["a"], types=["p", "q", "p"]).neighbours()
+    assert [edge.weight for edge in twice] == [1]

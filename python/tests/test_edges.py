@@ -208,6 +208,21 @@ def test_weights_and_directions_count(case: tuple[Case, Set]) -> None:
     assert np.allclose(values[0], values[2]) == (not artifact.slots.directed)
 
 
+def test_an_edge_without_weights_weighs_1(case: tuple[Case, Set]) -> None:
+    """An edge that is there by two types and both directions counts once in each slot, whatever is not read."""
+    _, of = case
+    artifact = open_artifact(of.artifact)
+    if artifact.task != "classes":
+        pytest.skip("the task is another one")
+    a, b = itertools.islice(artifact.mapping.row_of, 2)
+    types = ["x", "y", "x", "x"]
+    arrival = Arrival("twice", of.arrivals[0].features, [a, a, b], incoming=[a], types=types)
+    predictor = Predictor(artifact)
+    want = of.predict(predictor.model, "auto", arrival.to_json() + b"\n")
+    got = predictor.predict([arrival])
+    assert np.abs(got.probabilities - np.array([w["probabilities"] for w in want])).max() < 1e-5
+
+
 def test_each_task_has_its_verb(case: tuple[Case, Set]) -> None:
     _, of = case
     artifact = open_artifact(of.artifact)
@@ -253,8 +268,8 @@ def test_edges_in_their_forms() -> None:
     cites = Arrival("x", [1], ["a", {"id": "b", "in": True}, {"id": "a", "in": True}])
     assert cites.to_json() == Arrival("x", [1], ["a"], incoming=["b", "a"]).to_json()
     assert cites.neighbours() == [
-        Edge("a", (("", OUTGOING, 1), ("", INCOMING, 1))),
-        Edge("b", (("", INCOMING, 1),)),
+        Edge("a", (("", OUTGOING, 1), ("", INCOMING, 1)), False),
+        Edge("b", (("", INCOMING, 1),), False),
     ]
     weighed = Arrival("x", [1], ["a", {"id": "b", "in": True, "weight": 2}, {"id": "a", "weight": 3}])
     assert weighed.to_json() == Arrival("x", [1], ["a", "a"], weights=[1, 3, 2], incoming=["b"]).to_json()
@@ -264,8 +279,8 @@ def test_edges_in_their_forms() -> None:
     ]
     kinds = Arrival("x", [1], [{"id": "a", "type": "buys"}, {"id": "b", "in": True, "type": "views"}, "a"])
     assert kinds.neighbours() == [
-        Edge("a", (("buys", OUTGOING, 1), ("", OUTGOING, 1))),
-        Edge("b", (("views", INCOMING, 1),)),
+        Edge("a", (("buys", OUTGOING, 1), ("", OUTGOING, 1)), False),
+        Edge("b", (("views", INCOMING, 1),), False),
     ]
     assert Arrival.from_json(kinds.to_json()).neighbours() == kinds.neighbours()
     typed = Arrival("x", [1], ["a", "b"], types=["buys", "views"])
@@ -273,8 +288,8 @@ def test_edges_in_their_forms() -> None:
     assert Arrival.from_json(typed.to_json()).neighbours() == typed.neighbours()
     said = {"id": "x", "features": [1], "edges": [{"id": "a", "since": 3}, {"id": "b", "in": True}]}
     assert Arrival.from_json(json.dumps(said)).neighbours() == [
-        Edge("a", (("", OUTGOING, 1),)),
-        Edge("b", (("", INCOMING, 1),)),
+        Edge("a", (("", OUTGOING, 1),), False),
+        Edge("b", (("", INCOMING, 1),), False),
     ]
 
 

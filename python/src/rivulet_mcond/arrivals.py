@@ -98,10 +98,14 @@ class Edge(NamedTuple):
     id: str
     weights: tuple[tuple[str, int, float], ...]
     """Each type, empty for none, with a direction and the sum of the weights given for these, 1 of none."""
+    weighted: bool = True
+    """Whether the record gives weights; if not, the edge weighs 1 however many of its types are read as one."""
 
     @property
     def weight(self) -> float:
         """The weight where types and directions are not read: of all types, the larger of both directions."""
+        if not self.weighted:
+            return 1.0
         return max(
             min(sum(weight for _, to, weight in self.weights if to == direction), FLOAT32_MAX)
             for direction in (OUTGOING, INCOMING)
@@ -181,7 +185,8 @@ class Arrival:
     def neighbours(self) -> list[Edge]:
         """Return an edge for each distinct neighbour, without the arrival itself, in the order of the record."""
         if self.weights is None and not self.incoming and self.types is None:
-            return [Edge(id, (("", OUTGOING, 1.0),)) for id in dict.fromkeys(self.edges) if id != self.id]
+            ones = (("", OUTGOING, 1.0),)
+            return [Edge(id, ones, False) for id in dict.fromkeys(self.edges) if id != self.id]
         out: dict[str, dict[tuple[str, int], float]] = {}
         ids = [*self.edges, *self.incoming]
         weights = self.weights or (0.0,) * len(ids)
@@ -190,7 +195,11 @@ class Arrival:
                 met, of = out.setdefault(id, {}), (kind, OUTGOING if k < len(self.edges) else INCOMING)
                 met[of] = min(met.get(of, 0.0) + weight, FLOAT32_MAX) if self.weights is not None else 1.0
         return [
-            Edge(id, tuple((kind, direction, weight) for (kind, direction), weight in of.items()))
+            Edge(
+                id,
+                tuple((kind, direction, weight) for (kind, direction), weight in of.items()),
+                self.weights is not None,
+            )
             for id, of in out.items()
         ]
 

@@ -141,7 +141,8 @@ class Slots:
             slot = self.types.index(kind) if self.types else 0
             if self.directed:
                 slot = 2 * slot + direction - 1
-            out[slot] = min(out.get(slot, 0.0) + weight, FLOAT32_MAX) if self.weighted else 1.0
+            counts = self.weighted and edge.weighted
+            out[slot] = min(out.get(slot, 0.0) + weight, FLOAT32_MAX) if counts else 1.0
         return dict(sorted(out.items()))
 
 
