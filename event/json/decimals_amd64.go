@@ -10,7 +10,7 @@ import (
 
 // decimalsVector reads numbers from data[at:size] on into list, which has room for as many as room says. It returns how
 // many, with the place behind the separator of the last one. It stops behind the bracket that ends the list; before a
-// number with an exponent, with more than 23 bytes, near the middle of two float32 or with a fault; and before the last
+// number with an exponent, with more than 24 bytes, near the middle of two float32 or with a fault; and before the last
 // 64 bytes. at is the first byte of an element, or of a space before one, and at least 32.
 //
 //go:noescape

@@ -92,7 +92,7 @@ number:
 	ADDQ R9, SI
 	BLSRQ R11, R11
 
-	// A space and a sign may come before the digits, which are at most 23 with their point.
+	// A space and a sign may come before the digits, which are at most 24 bytes with their point.
 	PASS(0x20)
 	PASS(0x2d)
 	MOVQ SI, DX
