@@ -22,7 +22,7 @@ func (b *Bundle) Validate() error {
 	if err := b.validateSynthetic(); err != nil {
 		return fmt.Errorf("%s: %w", syntheticFile, err)
 	}
-	if err := b.Slots.Validate(); err != nil {
+	if err := validateSlots(&b.Slots); err != nil {
 		return fmt.Errorf("%s: %w", edgesFile, err)
 	}
 	if b.Slots.Relational() && b.Growth != nil {

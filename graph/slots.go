@@ -19,20 +19,20 @@ import (
 //	these and weights          one a type and direction          its weight over the weights of these edges
 type Slots struct {
 	// Types are the names of the types of edges; none: edges have no types.
-	Types []string `json:"types,omitempty"`
+	Types []string `json:"types,omitzero"`
 	// Directed says that edges have directions: of each type a slot for those that lead from an arrival, and behind it
 	// one for those that lead to it.
-	Directed bool `json:"directed,omitempty"`
+	Directed bool `json:"directed,omitzero"`
 	// Arriving are the directions that arrivals' edges have, as bits ([Outgoing]); edges of the other direction are not
 	// read. 0: both.
-	Arriving uint8 `json:"arriving,omitempty"`
+	Arriving uint8 `json:"arriving,omitzero"`
 	// Weighted says that edges have weights.
-	Weighted bool `json:"weighted,omitempty"`
+	Weighted bool `json:"weighted,omitzero"`
 	// Upper are the largest weights of bins, ascending, where edges have weights and nothing beside. An edge above the
 	// last, the heaviest of the graph, is read as one of that weight.
-	Upper []float32 `json:"upper,omitempty"`
+	Upper []float32 `json:"upper,omitzero"`
 	// Edges are the weights for which the bins' tables are made: the weight-weighted mean of each bin.
-	Edges []float32 `json:"edges,omitempty"`
+	Edges []float32 `json:"edges,omitzero"`
 	// AsTheyAre has an edge above the last of Upper count by its own weight. It belongs to the model that reads the
 	// tables, and is not stored with them: architecture.Architecture.Slots sets it.
 	AsTheyAre bool `json:"-"`

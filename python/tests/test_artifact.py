@@ -151,3 +151,52 @@ def test_format_2_with_a_schema(copy: pathlib.Path) -> None:
         seal(copy, lambda m, part=part: add(m, features, ("schema.json", part)))  # type: ignore[arg-type,misc]
         with pytest.raises(ArtifactError, match=f"requires {re.escape(part)}, which"):
             open_artifact(copy)
+
+
+def test_edges_are_refused(copy: pathlib.Path) -> None:
+    """Slots of edges that do not fit each other, or have unknown fields, are refused by field and value."""
+    weighed = '"weighted": true, "upper": [2.5], "edges": [1.5]'
+
+    def add(manifest: dict[str, object], text: bytes, requires: list[str]) -> None:
+        (copy / "edges.json").write_bytes(text)
+        manifest.update(format_version=2, requires=requires)
+        manifest["files"]["edges.json"] = {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}  # type: ignore[index]
+
+    seal(copy, lambda m: add(m, f"{{{weighed}}}".encode(), ["edges.json"]))
+    slots = open_artifact(copy).slots
+    assert slots.weighted
+    assert len(slots) == 1
+    for text, want in {
+        "": "edges.json: ",
+        "[]": r"\[\], want an object",
+        "{}": "want no such file",
+        '{"weighted": 1}': "weighted is 1",
+        '{"weighted": "false"}': "weighted is 'false'",
+        f'{{{weighed}, "by": "time"}}': "by is a field",
+        '{"weighted": true}': "upper has 0 weights",
+        '{"weighted": true, "upper": [2.5]}': r"edges are \[\]",
+        '{"weighted": true, "upper": [2.5], "edges": [3]}': r"edges are \[3.\]",
+        '{"weighted": true, "upper": [2.5, 5], "edges": [1.5, 2]}': r"edges are \[1.5 2. \]",
+        '{"weighted": true, "upper": [0], "edges": [0]}': r"upper is \[0\]",
+        '{"weighted": true, "upper": [NaN], "edges": [1]}': r"upper is \[nan\]",
+        '{"weighted": true, "upper": [1e39], "edges": [1]}': r"upper is \[1e\+39\]",
+        '{"weighted": true, "upper": [2, 2], "edges": [1, 2]}': r"upper is \[2, 2\]",
+        f'{{{weighed}, "directed": true}}': "upper has 1 weights",
+        f'{{{weighed}, "arriving": 1}}': "arriving is 1",
+        '{"directed": true, "arriving": 3}': "arriving is 3",
+        '{"directed": true, "arriving": true}': "arriving is True",
+        '{"types": "ab"}': "types is 'ab'",
+        '{"types": null}': "types is None",
+        '{"types": ["a", "a"]}': "want distinct names",
+        '{"types": ["a", ""]}': "want distinct names",
+        json.dumps({"types": [f"t{k}" for k in range(17)], "directed": True}): "34 slots",
+    }.items():
+        seal(copy, lambda m, text=text: add(m, text.encode(), ["edges.json"]))  # type: ignore[misc]
+        with pytest.raises(ArtifactError, match=f"edges.json: .*{want}" if want != "edges.json: " else want):
+            open_artifact(copy)
+    seal(copy, lambda m: add(m, f"{{{weighed}}}".encode(), []))
+    with pytest.raises(ArtifactError, match=r"files lists edges.json, which requires does not name"):
+        open_artifact(copy)
+    seal(copy, lambda m: add(m, f"{{{weighed}}}".encode(), ["edges.json", "edge_types.json"]))
+    with pytest.raises(ArtifactError, match=r"edge_types.json of an earlier release: train it anew"):
+        open_artifact(copy)

@@ -54,6 +54,9 @@ PARTS = (
 )
 """Parts of format 2 that this package knows."""
 
+FORMER_PARTS = ("bins.safetensors", "directions.safetensors", "edge_types.json")
+"""Parts of earlier releases that said what edges.json says."""
+
 _MAX_SLOTS = 32
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -305,6 +308,8 @@ def _manifest(root: pathlib.Path) -> dict[str, Any]:
             "update readers before trainers"
         )
     for part in manifest.get("requires", []):
+        if part in FORMER_PARTS:
+            raise ArtifactError(f"the artifact requires {part} of an earlier release: train it anew")
         if part not in PARTS:
             raise ArtifactError(f"the artifact requires {part}, which this package does not know: update it")
     return manifest
@@ -384,26 +389,51 @@ def _candidates(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> C
 
 def _slots(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Slots:
     if EDGES_PART not in manifest.get("requires", []):
+        if EDGES_PART in contents:
+            raise ArtifactError(f"manifest.json: files lists {EDGES_PART}, which requires does not name")
         return Slots()
-    said = json.loads(contents[EDGES_PART])
-    types, upper = tuple(said.get("types", ())), np.array(said.get("upper", ()), np.float32)
-    out = Slots(
-        types,
-        bool(said.get("directed", False)),
-        said.get("arriving", 0),
-        bool(said.get("weighted", False)),
-        upper if len(upper) else None,
-    )
+    try:
+        said = json.loads(contents[EDGES_PART])
+    except ValueError as error:
+        raise ArtifactError(f"{EDGES_PART}: {error}") from None
+    kinds = {"types": list, "directed": bool, "arriving": int, "weighted": bool, "upper": list, "edges": list}
+    if not isinstance(said, dict):
+        raise ArtifactError(f"{EDGES_PART}: {said!r}, want an object")
+    for name, value in said.items():
+        if name not in kinds:
+            raise ArtifactError(f"{EDGES_PART}: {name} is a field that this package does not know: update it")
+        if type(value) is not kinds[name]:
+            raise ArtifactError(f"{EDGES_PART}: {name} is {value!r}, want a {kinds[name].__name__}")
+    types = tuple(said.get("types", ()))
     if not all(isinstance(t, str) and t for t in types) or len(set(types)) != len(types):
         raise ArtifactError(f"{EDGES_PART}: types are {types}, want distinct names")
-    if out.arriving not in (0, OUTGOING, INCOMING):
-        raise ArtifactError(f"{EDGES_PART}: arriving is {out.arriving!r}, want 1 (from an arrival) or 2 (to it)")
-    if np.any(np.diff(upper, prepend=0) <= 0) or (len(upper) and (out.relational or not out.weighted)):
+    upper, edges = (_ascending(said.get(name, ()), name) for name in ("upper", "edges"))
+    directed, arriving = said.get("directed", False), said.get("arriving", 0)
+    out = Slots(types, directed, arriving, said.get("weighted", False), upper if len(upper) else None)
+    if arriving not in ((0, OUTGOING, INCOMING) if directed else (0,)):
         raise ArtifactError(
-            f"{EDGES_PART}: upper is {upper}, want ascending weights of edges with nothing beside"
+            f"{EDGES_PART}: arriving is {arriving}, want 1 (from an arrival) or 2 (to it), of directed edges"
         )
+    if (len(upper) > 0) != (out.weighted and not out.relational):
+        raise ArtifactError(
+            f"{EDGES_PART}: upper has {len(upper)} weights, want some of weighted edges with nothing beside"
+        )
+    if len(edges) != len(upper) or np.any(edges > upper) or np.any(edges[1:] <= upper[:-1]):
+        raise ArtifactError(f"{EDGES_PART}: edges are {edges}, want a weight for each bin of upper, {upper}")
+    if not out.weighted and not out.relational:
+        raise ArtifactError(f"{EDGES_PART}: no weights, types or directions, want no such file")
     if len(out) > _MAX_SLOTS:
         raise ArtifactError(f"{EDGES_PART}: {len(out)} slots, at most {_MAX_SLOTS} are read")
+    return out
+
+
+def _ascending(values: Sequence[Any], name: str) -> NDArray[np.float32]:
+    """Return weights of edges.json as numbers: finite, above 0, ascending."""
+    if not all(type(v) in (int, float) and 0 < v <= FLOAT32_MAX for v in values):
+        raise ArtifactError(f"{EDGES_PART}: {name} is {values}, want finite weights above 0")
+    out = np.array(values, np.float32)
+    if np.any(np.diff(out) <= 0):
+        raise ArtifactError(f"{EDGES_PART}: {name} is {values}, want ascending weights")
     return out
 
 
