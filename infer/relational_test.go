@@ -328,6 +328,9 @@ func TestRelationalExplanations(t *testing.T) {
 				t.Fatalf("%s: %d terms of %d neighbours", name, len(e.Neighbours), len(rows))
 			}
 			for _, term := range e.Neighbours {
+				if linear && (len(term.Through) != 1 || term.Through[0].Node != int(rows[term.At].Cols[0])) {
+					t.Errorf("seed %d, %s: neighbour %d comes through %v, want its one node once", seed, name, term.At, term.Through)
+				}
 				without := w.without(int(rows[term.At].Cols[0])).logits(n)
 				want := e.Logit.Class - without[e.Class]
 				if !term.Removed || math.Abs(term.Without.Class-want) > 1e-4*(1+math.Abs(without[e.Class])) {

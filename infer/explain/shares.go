@@ -117,13 +117,20 @@ func (s *shares) neighbour(row *attach.Row) (sum Figure) {
 	return sum
 }
 
-// through is neighbour by synthetic nodes, largest share of the margin first.
+// through is neighbour by synthetic nodes, each once, largest share of the margin first.
 func (s *shares) through(row *attach.Row) (out []Through) {
 	if !row.Known {
 		return nil
 	}
+	place := map[int]int{} // an edge of several slots reads a node in each
 	for p, node := range row.Cols {
-		out = append(out, Through{int(node) % s.nodes, s.node(node, row.Vals[p])}) // of any slot
+		of := int(node) % s.nodes
+		at, there := place[of]
+		if !there {
+			at, place[of] = len(out), len(out)
+			out = append(out, Through{Node: of})
+		}
+		out[at].Share.add(s.node(node, row.Vals[p]))
 	}
 	slices.SortFunc(out, func(a, b Through) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Share.Margin), math.Abs(a.Share.Margin)), cmp.Compare(a.Node, b.Node))
