@@ -300,8 +300,8 @@ func Spread(pause time.Duration) time.Duration {
 // Failures returns how many attempts in a row have failed.
 func (a *Attempts) Failures() int { return a.failed }
 
-// GiveUp takes note that there is no further attempt: the log does not say that the outage is over, and the next one has
-// lines of its own.
+// GiveUp takes note that there is no further attempt: the log does not say that the outage is over, and the next one
+// has lines of its own.
 func (a *Attempts) GiveUp() { a.end(false) }
 
 // Over takes note of an attempt that succeeded.
