@@ -45,6 +45,8 @@ func (d *Dataset) keepRelations(n int, edges [][2]int32, weights []float32, kind
 		entries[of] = append(entries[of], graph.Edge{Row: e[0], Col: e[1], Val: w})
 	}
 	var out []*graph.CSR
+	notOne := func(w float32) bool { return w != 1 }
+	differ := false // weights of a type and direction; those of both directions, or of all types, may be 1
 	for _, of := range entries {
 		adj := graph.NewCSR(n, n, of)
 		for k, w := range adj.Val {
@@ -53,10 +55,11 @@ func (d *Dataset) keepRelations(n int, edges [][2]int32, weights []float32, kind
 		if !by.Directed {
 			adj = symmetric(adj)
 		}
-		if d.Adj.Val == nil {
-			adj.Val = nil
-		}
+		differ = differ || slices.ContainsFunc(adj.Val, notOne)
 		out = append(out, adj)
+	}
+	if d.Adj.Val == nil && differ && slices.ContainsFunc(weights, notOne) {
+		d.Adj.Val = slices.Repeat([]float32{1}, d.Adj.NNZ())
 	}
 	d.Relate(by, out...)
 	d.noteRelations(out)
@@ -75,10 +78,14 @@ func (d *Dataset) Relate(by graph.Slots, out ...*graph.CSR) {
 		}
 	}
 	d.By, d.Relations = by, graph.InSlots(all...)
-	if d.Adj.Val != nil {
-		d.Adj = together(by, out)
-	} else {
+	switch {
+	case d.Adj.Val == nil:
 		d.Relations.Val = nil
+	case d.Relations.Val == nil: // each is 1
+		d.Relations.Val = slices.Repeat([]float32{1}, d.Relations.NNZ())
+		fallthrough
+	default:
+		d.Adj = together(by, out)
 	}
 }
 

@@ -95,6 +95,10 @@ func TestSaveOfEachForm(t *testing.T) {
 			}
 			d.Relate(by, out...)
 		},
+		"types, and weights that are 1": func(d *Dataset) {
+			d.Adj.Val = slices.Repeat([]float32{1}, d.Adj.NNZ())
+			related(graph.Slots{Types: []string{"a", "b"}})(d)
+		},
 		"labels": func(d *Dataset) {
 			sets := make([][]string, d.Nodes())
 			for i, y := range d.Labels {

@@ -129,6 +129,26 @@ func TestWeightsBesideTypes(t *testing.T) {
 	}
 }
 
+// Edges have weights where those of a direction or a type differ, also if the larger of both directions, or the sum of
+// all types, is 1 everywhere. Where the table has a column of ones they have none, however often an edge is there.
+func TestWeightsThatAreOneTogether(t *testing.T) {
+	for edges, want := range map[string]string{
+		"a,b,buys,1\nb,a,buys,0.25\n":                  "[b] [b] [1 0.25] true",
+		"a,b,buys,0.25\na,b,views,0.75\n":              "[b b] [] [0.25 0.75] true",
+		"a,b,buys,1\na,b,buys,1\na,b,views,1\n":        "[b b] [] [] false",
+		"a,b,buys,0.5\na,b,buys,0.5\nc,d,buys,1\n":     "[b] [] [] false",
+		"a,b,buys,0.5\na,b,buys,0.5\nb,a,views,0.25\n": "[b] [b] [1 0.25] true",
+	} {
+		d, err := openTyped(t, "source,target,kind,weight\n"+edges, table.Settings{Directed: true})
+		expect.OK(t, err)
+		e := d.Edges(int32(slices.Index(d.IDs, "a")))
+		if got := fmt.Sprint(e.To, e.From, e.Weights, d.Slots().Weighted); got != want ||
+			(d.Relations.Val != nil) != (d.Adj.Val != nil) {
+			t.Errorf("%q: %s, want %s", edges, got, want)
+		}
+	}
+}
+
 // What cannot keep types refuses them, and so do too many types and rows without one.
 func TestTypesRefused(t *testing.T) {
 	require := func(err error, words ...string) {
