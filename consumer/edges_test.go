@@ -3,12 +3,15 @@ package consumer
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"rivulet/event"
+	"rivulet/graph"
 	"rivulet/infer/attach"
+	"rivulet/infer/version"
 	"rivulet/kafka"
 	"rivulet/test/expect"
 )
@@ -177,5 +180,32 @@ func TestReadingsThatAreIgnoredAreCounted(t *testing.T) {
 		kafka.Record{Value: []byte(`{"id":"b","features":[1,2,3,4],"edges":["t2"],"incoming":["t0"]}`)})
 	if want := (EdgeCounts{Ignored: 3, Directions: 2}); seen.batches[0].Weights != want {
 		t.Errorf("counted %+v, want %+v", seen.batches[0].Weights, want)
+	}
+}
+
+// An output that is no number is blamed on the edge whose weight is far from those of training, also if edges have
+// directions, which the version does not read; where edges count by shares, on the features.
+func TestOutputThatIsNotFinite(t *testing.T) {
+	weights := graph.Slots{Weighted: true, Upper: []float32{1, 5}, Edges: []float32{1, 2}}
+	for _, c := range []struct {
+		name    string
+		arrival event.Arrival
+		slots   graph.Slots
+		want    string
+	}{
+		{"heavy", event.Arrival{Edges: []string{"a", "b"}, Weights: []float32{5, 3e38}}, weights, "the edge to b weighs 3e+38"},
+		{"light", event.Arrival{Edges: []string{"a", "b"}, Weights: []float32{1e-40, 1}}, weights, "the edge to a weighs 1e-40"},
+		{"heavy to the node", event.Arrival{Edges: []string{"a", "b"}, Incoming: []string{"a"},
+			Weights: []float32{1, 2, 3e38}}, weights, "the edge to a weighs 3e+38"},
+		{"usual weights", event.Arrival{Edges: []string{"a"}, Weights: []float32{5}}, weights, "features: "},
+		{"no weights", event.Arrival{Edges: []string{"a"}, Incoming: []string{"b"}}, weights, "features: "},
+		{"not read", event.Arrival{Edges: []string{"a"}, Weights: []float32{3e38}}, graph.Slots{}, "features: "},
+		{"shares", event.Arrival{Edges: []string{"a"}, Incoming: []string{"b"}, Weights: []float32{1, 1e-40}},
+			graph.Slots{Weighted: true, Directed: true}, "features: "},
+	} {
+		c.arrival.NormaliseEdges()
+		if got := notFinite(&c.arrival, &version.Info{Slots: c.slots}); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

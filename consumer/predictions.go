@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"rivulet/event"
 	"rivulet/graph"
@@ -80,15 +81,21 @@ func (p *Pipeline) predict(ctx context.Context, out *predictionSet, version Vers
 // notFinite names the part of an arrival that makes the model's output no number: a weight that no edge of the
 // training graph is near to, or else the features.
 func notFinite(a *event.Arrival, info *version.Info) string {
-	if info.Slots.Weighted && a.Relations == nil {
-		for k, v := range a.Weights {
-			if v < 0x1p-126 || info.Slots.Beyond(v) {
-				return fmt.Sprintf("weights: the model's output is not finite, the edge to %s weighs %g, too far from the "+
-					"weights of training", event.Cut(a.Edges[k]), v)
-			}
-		}
+	text := "features: the model's output is not finite, they are too far from those of training"
+	if !info.Slots.Weighted || info.Slots.Relational() { // edges count by shares, which are 1 at most
+		return text
 	}
-	return "features: the model's output is not finite, they are too far from those of training"
+	named := false
+	a.EachEdge(func(k int, _ uint32, weights []float32) {
+		if named || weights == nil {
+			return
+		}
+		if v := slices.Max(weights); v < 0x1p-126 || info.Slots.Beyond(v) {
+			named, text = true, fmt.Sprintf("weights: the model's output is not finite, the edge to %s weighs %g, too far "+
+				"from the weights of training", event.Cut(a.Edges[k]), v)
+		}
+	})
+	return text
 }
 
 // setAnswer sets the fields of a prediction that depend on the model: of arrival i, by the model's output. order is
