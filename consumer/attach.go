@@ -3,6 +3,7 @@ package consumer
 import (
 	"slices"
 
+	"rivulet/event"
 	"rivulet/graph"
 	"rivulet/infer/attach"
 )
@@ -92,20 +93,20 @@ func (a *attachment) among(in *decodedBatch, n *neighbours, mode *attach.Mode, w
 		if n.standing[s.arrival.ID] != int32(i) {
 			continue
 		}
-		for e, id := range s.arrival.Edges {
+		s.arrival.EachEdge(func(e int, _ uint32, weights []float32) {
 			if n.known(i, e) {
-				continue
+				return
 			}
-			if j, arrived := n.standing[id]; arrived && mode.Sees(i, int(j)) {
+			if j, arrived := n.standing[s.arrival.Edges[e]]; arrived && mode.Sees(i, int(j)) {
 				there, back := uint64(i)<<32|uint64(j), uint64(j)<<32|uint64(i)
 				a.pairs = append(a.pairs, there, back)
 				a.listed[i]++
 				if weighted {
-					w := max(a.heavier[there], s.arrival.Weight(e))
+					w := max(a.heavier[there], event.Heaviest(weights))
 					a.heavier[there], a.heavier[back] = w, w
 				}
 			}
-		}
+		})
 	}
 	slices.Sort(a.pairs)
 	a.pairs = slices.Compact(a.pairs)

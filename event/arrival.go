@@ -57,24 +57,6 @@ func CheckWeight(w float32, list string, k int) error {
 	return nil
 }
 
-// Weight returns the weight of an edge by its place, 1 where the record gives none: where edges have relations the
-// largest of theirs. Edges are distinct ([Arrival.NormaliseEdges]).
-func (a *Arrival) Weight(e int) float32 {
-	switch {
-	case a.Weights == nil:
-		return 1
-	case a.Relations == nil:
-		return a.Weights[e]
-	}
-	heaviest := float32(0)
-	a.EachEdge(func(k int, _ uint32, weights []float32) {
-		if k == e {
-			heaviest = slices.Max(weights)
-		}
-	})
-	return heaviest
-}
-
 // EachEdge calls use with the place, the relations and the weights of each edge of a list of distinct ones
 // ([Arrival.NormaliseEdges]): a weight for each relation, ascending, and one where there is none; nil: the record gives
 // no weights.
@@ -93,6 +75,14 @@ func (a *Arrival) EachEdge(use func(e int, relations uint32, weights []float32))
 		use(e, relations, a.Weights[at:at+n:at+n])
 		at += n
 	}
+}
+
+// Heaviest returns the weight of an edge without its relations: the largest of theirs, 1 where the record gives none.
+func Heaviest(weights []float32) float32 {
+	if weights == nil {
+		return 1
+	}
+	return slices.Max(weights)
 }
 
 // entries returns how many weights distinct edges have.

@@ -72,7 +72,10 @@ func feed(m *Merger, arrivals []event.Arrival, labels []event.Label) {
 
 // edgeOf returns the edge of its own for which an arrival stands.
 func edgeOf(a *event.Arrival) *event.Edge {
-	e := &event.Edge{Source: a.ID, Target: a.Edges[0], Weight: a.Weight(0)}
+	e := &event.Edge{Source: a.ID, Target: a.Edges[0], Weight: 1}
+	if a.Weights != nil {
+		e.Weight = a.Weights[0]
+	}
 	if a.Types != nil {
 		e.Type = a.Types[0]
 	}

@@ -60,7 +60,7 @@ func (f form) edgesOf(a *event.Arrival) (ids []string, edges []edge, dropped, un
 	dropped = kept.NormaliseEdges()
 	kept.EachEdge(func(k int, relations uint32, weights []float32) {
 		if !f.slots.Relational() {
-			ids, edges = append(ids, kept.Edges[k]), append(edges, edge{weight: f.weight(kept.Weight(k))})
+			ids, edges = append(ids, kept.Edges[k]), append(edges, edge{weight: f.weight(event.Heaviest(weights))})
 			return
 		}
 		if relations == 0 {
