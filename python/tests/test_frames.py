@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 from datetime import date
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from rivulet_mcond import ArrivalError
+from rivulet_mcond.arrivals import FLOAT32_MAX
 
 from .conftest import ROOT
 
@@ -77,8 +79,11 @@ def test_edges_with_weights_and_directions() -> None:
     assert (one.edges, one.weights) == (("y", "z"), (3, 4))
     one = frames.arrivals_from_frame(users, id="id", edges=directed)[0]
     assert (one.edges, one.incoming) == (("y",), ("y", "z"))
-    with pytest.raises(ArrivalError, match=r"n\[0\]: -1.0, weights must be finite"):
-        frames.edges_from_frame(table.assign(n=-1.0), source="a", target="b", weight="n")
+    for wrong in (-1.0, 0.0, 1e39, 1e-50, True, "2"):
+        with pytest.raises(ArrivalError, match=re.escape(f"n[0]: {wrong}, weights must be finite")):
+            frames.edges_from_frame(table.assign(n=wrong), source="a", target="b", weight="n")
+    heavy = frames.edges_from_frame(table.assign(n=3e38), source="a", target="b", weight="n")
+    assert frames.arrivals_from_frame(users, id="id", edges=heavy)[0].weights == (FLOAT32_MAX, np.float32(3e38))
     both = frames.edges_from_frame(table, source="a", target="b", weight="n", directed=True)
     assert both["x"] == [
         {"id": "y", "weight": 3.0},

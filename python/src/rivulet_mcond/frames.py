@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 
 from ._columns import INDEX_COLUMNS, ColumnError, Table, identity, listed, missing, plain
 from ._event import PREDICTION
-from .arrivals import Arrival, ArrivalError, Dense, EdgeLike, Features, Named, NodeId, Sparse, features_of
+from .arrivals import (
+    FLOAT32_MAX,
+    Arrival,
+    ArrivalError,
+    Dense,
+    EdgeLike,
+    Features,
+    Named,
+    NodeId,
+    Sparse,
+    features_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,9 +244,12 @@ def edges_from_frame(
         raise ArrivalError("unparsable", "", str(error)) from None
     sums: dict[tuple[str, str, str], float] = {}
     for k, ((a, b), kind, w) in enumerate(zip(pairs, kinds, given, strict=True)):
-        if not isinstance(w, int | float) or not 0 < w < float("inf"):
-            raise ArrivalError("unparsable", f"{weight}[{k}]", f"{w}, weights must be finite and above 0")
-        sums[a, b, kind] = sums.get((a, b, kind), 0.0) + w
+        number = isinstance(w, int | float) and not isinstance(w, bool)
+        if not number or not 0 < w <= FLOAT32_MAX or np.float32(w) == 0:
+            raise ArrivalError(
+                "unparsable", f"{weight}[{k}]", f"{w}, weights must be finite float32 numbers above 0"
+            )
+        sums[a, b, kind] = min(sums.get((a, b, kind), 0.0) + w, FLOAT32_MAX)
     near: dict[str, dict[tuple[str, str, bool], EdgeLike]] = {}
     for (a, b, kind), w in sums.items():
         if not directed:
