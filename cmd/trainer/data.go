@@ -167,7 +167,7 @@ func dataCheckCommand() *cobra.Command {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "no node is sent to a consumer: %v\n", err)
 		} else if err == nil {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(),
-				"consumers read %d nodes, and answer them, as a model that was trained on a sample\n", sent)
+				"a small model was trained on a sample: consumers read and answer %d nodes as arrivals\n", sent)
 		}
 		return err
 	}

@@ -85,8 +85,9 @@ func (s *stack) goOn(ctx context.Context, arrivals replay.Stream, o Options) err
 		consumed <- err
 	}()
 	o.Rate = cmp.Or(o.LaterRate, pageRate)
-	o.Log.Info(fmt.Sprintf("the test nodes arrive again and again; each %dth arrival is one that cannot be predicted, "+
-		"broken-N, so that there are dead letters to see", brokenEvery))
+	// The log of the demo begins at warnings, and the dead letters that follow are warnings.
+	o.Log.Warn(fmt.Sprintf("the test nodes arrive again and again, until Ctrl-C; each %dth arrival is one that cannot be "+
+		"predicted, broken-N, so that there are dead letters to see", brokenEvery))
 	sent := s.send(running, again(arrivals), nil, o)
 	stop(nil)
 	err := <-consumed
