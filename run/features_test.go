@@ -71,7 +71,7 @@ func TestFeaturesFromRedisOnTheStream(t *testing.T) {
 		f.From, f.Format, cfg.Delivery = config.FromRedis, k.format, k.delivery
 		writer := f.FeatureServer
 		if k.where == "real" {
-			file, err := filepath.Abs("../../deploy/redis.acl")
+			file, err := filepath.Abs("../deploy/redis.acl")
 			expect.OK(t, err)
 			addr := harness.StartRedis(t, "--aclfile", file).Addr
 			writer.URL = config.RedisURL("redis://rivulet-fill:change-me-six@" + addr)

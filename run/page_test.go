@@ -80,7 +80,7 @@ func askPage(t *testing.T, client *http.Client, method, url, body, token string,
 // The users rivulet-page and rivulet-activate of deploy/redis.acl can do what the page does, and no more.
 func TestRightsOfThePageInRedis(t *testing.T) {
 	harness.NeedRedis(t)
-	file, err := filepath.Abs("../../deploy/redis.acl")
+	file, err := filepath.Abs("../deploy/redis.acl")
 	expect.OK(t, err)
 	server := harness.StartRedis(t, "--aclfile", file)
 	cfg := brokerOf(t)

@@ -20,7 +20,7 @@ import (
 // what a trainer does.
 func TestRightsInRedis(t *testing.T) {
 	harness.NeedRedis(t)
-	file, err := filepath.Abs("../../deploy/redis.acl")
+	file, err := filepath.Abs("../deploy/redis.acl")
 	expect.OK(t, err)
 	server := harness.StartRedis(t, "--aclfile", file)
 	cfg := brokerOf(t)
@@ -75,7 +75,7 @@ func TestRightsInRedis(t *testing.T) {
 // The user of rivulet serve can answer, with the rows of arrivals, and can write none.
 func TestRightsOfServe(t *testing.T) {
 	harness.NeedRedis(t)
-	file, err := filepath.Abs("../../deploy/redis.acl")
+	file, err := filepath.Abs("../deploy/redis.acl")
 	expect.OK(t, err)
 	server := harness.StartRedis(t, "--aclfile", file)
 	b := growing(t, 9)

@@ -20,6 +20,7 @@ import (
 	"rivulet/graph"
 	"rivulet/infer"
 	"rivulet/infer/attach"
+	"rivulet/test/datatest"
 	"rivulet/test/expect"
 	"rivulet/test/harness"
 	"rivulet/trainer/eval"
@@ -376,10 +377,10 @@ func TestLakeAnswersAsTrainingInMemory(t *testing.T) {
 		}
 		return generate.Graph(g, 1)
 	}}}
-	if dir := os.Getenv("RIVULET_DATA"); dir != "" {
+	if datatest.Given() {
 		for _, name := range []string{"cora", "amazon_photo"} {
 			all = append(all, graphs{name, func() (*dataset.Dataset, error) {
-				return dataset.Open(filepath.Join(dir, name), dataset.OpenOptions{SplitSeed: 1})
+				return dataset.Open(datatest.Dir(t, name), dataset.OpenOptions{SplitSeed: 1})
 			}})
 		}
 	}
