@@ -102,6 +102,9 @@ func (g *Generation) Commit(ctx context.Context, next Offsets) error {
 			return nil
 		}
 		attempts.GiveUp()
+		if ctx.Err() != nil { // a request that was cut off says only that
+			err = context.Cause(ctx)
+		}
 		g.failure = fmt.Errorf("%w: generation %d: %w", retry.ErrGeneration, g.in.Generation, err)
 	}
 	return fmt.Errorf("committing offsets: %w", g.failure)

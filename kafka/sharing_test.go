@@ -86,7 +86,8 @@ func (m *worker) serve(ctx context.Context, g *Generation) error {
 					m.read = append(m.read, string(r.Value))
 				}
 				m.mu.Unlock()
-				if len(records) > 0 && g.Commit(ctx, Offsets{c.Partition(): c.Next()}) != nil {
+				// What is read is committed, also where the end has begun: else the next member reads it again.
+				if len(records) > 0 && g.Commit(context.WithoutCancel(ctx), Offsets{c.Partition(): c.Next()}) != nil {
 					return
 				}
 			}
