@@ -33,7 +33,7 @@ type chunk struct {
 
 // batcher cuts chunks into batches. One goroutine at a time uses it.
 type batcher struct {
-	gather.Bounds // bytes are those of keys, values and headers
+	gather.Bounds // its bytes count keys, values and headers
 	queue         gather.Queue[chunk]
 	// member and formed keep the names of batches apart. formed is the number of batches that the consumer has formed so
 	// far, in all generations: a generation may begin again, as where a topic was deleted and made anew.
@@ -42,7 +42,7 @@ type batcher struct {
 
 	// throttle returns the pause that the broker asked for at the last publish, 0 if none, and how many it has asked for.
 	throttle func() (pause time.Duration, asked int64)
-	most     int   // records of the next batch under a quota; 0: those of the bounds
+	most     int   // records of the next batch under a quota; 0: as many as the bounds allow
 	asked    int64 // by then
 
 	rest   chunk // the part of the chunk under way that is in no batch yet

@@ -7,7 +7,7 @@
 // Kafka. The command
 // that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
-// Bounds of a record are in package limits, and arrivals that wait for edges of their own in package window. Everything
+// The bounds of a record are [event.Limits], and arrivals that wait for edges of their own in package window. Everything
 // of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting for brokers.
 //
 // # Goroutines

@@ -183,8 +183,8 @@ func TestReadingsThatAreIgnoredAreCounted(t *testing.T) {
 	}
 }
 
-// An output that is no number is blamed on the edge whose weight is far from those of training, also if edges have
-// directions, which the version does not read; where edges count by shares, on the features.
+// An output that is no number is blamed on the edge whose weight is far from the weights of training, also if edges
+// have directions, which the version does not read; where edges count by shares, on the features.
 func TestOutputThatIsNotFinite(t *testing.T) {
 	weights := graph.Slots{Weighted: true, Upper: []float32{1, 5}, Edges: []float32{1, 2}}
 	for _, c := range []struct {

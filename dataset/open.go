@@ -45,11 +45,11 @@ type OpenOptions struct {
 // registered are the formats of packages that this program has beside this one.
 var registered []Format
 
-// Register adds a format to those of this program. A package of a format that needs a large library does it in its
-// init, and only programs that import that package carry the library.
+// Register adds a format to the formats that this program reads. The package of a format with a large library calls it
+// in its init, so that only programs that import the package link the library.
 func Register(f Format) { registered = append(registered, f) }
 
-// Formats returns the formats that this program reads: those of this package, and those that packages registered.
+// Formats returns the formats that this program reads: the ones of this package, and the registered ones.
 func Formats() []Format {
 	return append([]Format{
 		{Name: GraphSAINT, Looks: "a directory with " + adjFile, Found: hasFile(adjFile),

@@ -13,8 +13,8 @@ import (
 )
 
 // keepRelations keeps the types and directions of edges, as the settings say. Edges lead from the first node to the
-// second. Edges of a node to itself are left out. Where edges have weights, those of a type that are given several
-// times are added up, and where they have no directions the larger of both counts ([symmetric]). weights and kinds are
+// second. Edges of a node to itself are left out. The weights of an edge that is given several times with one
+// type are added up, and where they have no directions the larger of both counts ([symmetric]). weights and kinds are
 // the weights and types of the edges, nil of none.
 func (d *Dataset) keepRelations(n int, edges [][2]int32, weights []float32, kinds []string, t table.Settings) error {
 	by := graph.Slots{Directed: t.Directed,
@@ -46,7 +46,7 @@ func (d *Dataset) keepRelations(n int, edges [][2]int32, weights []float32, kind
 	}
 	var out []*graph.CSR
 	notOne := func(w float32) bool { return w != 1 }
-	differ := false // weights of a type and direction; those of both directions, or of all types, may be 1
+	differ := false // by type and direction; a sum over types, or the larger of both directions, may be 1 all the same
 	for _, of := range entries {
 		adj := graph.NewCSR(n, n, of)
 		for k, w := range adj.Val {

@@ -19,7 +19,7 @@ var Format = dataset.TablesFormat("parquet",
 	"a directory with nodes.parquet and edges.parquet, or directories nodes and edges of such files",
 	table.Kind{Exts: []string{".parquet"}, Named: []string{".pq", ".parq", ".parquet.gzip", ".parquet.gz"}, Open: read})
 
-// A program that imports this package reads such tables, and writes those of package columnar in this form.
+// A program that imports this package reads tables of Parquet, and package columnar writes its tables as Parquet.
 func init() {
 	dataset.Register(Format)
 	columnar.Register(columnar.Driver{Open: openAlone,
