@@ -8,7 +8,8 @@
 // that predicts a file of arrivals feeds it lines, and its Deliverer writes lines.
 //
 // The bounds of a record are [event.Limits], and arrivals that wait for edges of their own in package window.
-// Everything of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting for brokers.
+// Everything of Kafka is in package kafka: the member of the group, offsets and where to begin, fetches, and waiting
+// for brokers.
 //
 // # Goroutines
 //
